@@ -232,7 +232,13 @@ def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
         if _do_all_report(machines, compared):
             yield compared
     for path in part_source.PCI_PATHS:
-        devices = _pci_devices('pci-devices', path)
+        devices = ComparedParts(
+            'pci-devices',
+            path,
+            attributes=part_source.PCI,
+            must_agree=(),
+            label=_label_device,
+        )
         if not _do_all_report(machines, devices):
             continue
         devices_of_all: list[PartItem] = []
@@ -242,11 +248,20 @@ def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
         have_all_classes = all(
             isinstance(device.get('class'), str) for device in devices_of_all
         )
-        if have_all_classes:
-            yield _accelerators(path)
-            yield _other_devices(path)
-        else:
+        if not have_all_classes:
             yield devices
+            continue
+        yield dataclasses.replace(
+            devices,
+            component='accelerators',
+            part_filter=f'selectattr({_IS_ACCELERATOR})',
+            accepts=_is_accelerator,
+        )
+        yield dataclasses.replace(
+            devices,
+            part_filter=f'rejectattr({_IS_ACCELERATOR})',
+            accepts=_is_no_accelerator,
+        )
 
 
 def _do_all_report(
@@ -321,38 +336,11 @@ INTERFACES = ComparedParts(
 )
 
 
-def _pci_devices(component: str, path: str) -> ComparedParts:
-    """Return the list of all PCI devices at a path."""
-    return ComparedParts(
-        component,
-        path,
-        attributes=part_source.PCI,
-        must_agree=(),
-        label=_label_device,
-    )
-
-
-def _accelerators(path: str) -> ComparedParts:
-    """Return the list of the accelerators among the PCI devices at a path."""
-    return dataclasses.replace(
-        _pci_devices('accelerators', path),
-        part_filter=f'selectattr({_IS_ACCELERATOR})',
-        accepts=_is_accelerator,
-    )
-
-
-def _other_devices(path: str) -> ComparedParts:
-    """Return the list of the PCI devices at a path without accelerators."""
-    return dataclasses.replace(
-        _pci_devices('pci-devices', path),
-        part_filter=f'rejectattr({_IS_ACCELERATOR})',
-        accepts=_is_no_accelerator,
-    )
-
-
 _IS_ACCELERATOR = (
     f"'class', 'matches', '{part_source.ACCELERATOR_CLASS.pattern}'"
 )
+"""Arguments of the filters ``selectattr`` and ``rejectattr``, which test the
+class of a PCI device."""
 
 
 def _is_accelerator(item: PartItem) -> bool:

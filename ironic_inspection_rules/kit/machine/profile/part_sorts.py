@@ -315,7 +315,7 @@ def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
     return {**first.tests, _SIZE: None} == {**second.tests, _SIZE: None}
 
 
-def _size_test(
+def _build_size_test(
     sizes: tuple[int, ...], name: str, tolerated: component.Tolerance
 ) -> tuple[ValueTest | RangeTest, str]:
     """Build the test that accepts the sizes of parts, and describe the sizes.
@@ -328,12 +328,12 @@ def _size_test(
         GB to 960 GB".
     """
     if name in tolerated.observed:
-        size_texts = [_size_text(size) for size in sorted(sizes)]
-        return ValueTest(sizes), _values_text(size_texts)
+        size_texts = [_format_size(size) for size in sorted(sizes)]
+        return ValueTest(sizes), _format_values(size_texts)
     low = min(sizes)
     high = max(sizes)
     lowest, highest = tolerated.widen_sizes(name, low, high)
-    range_text = _range_text(_size_text(low), _size_text(high))
+    range_text = _format_range(_format_size(low), _format_size(high))
     return RangeTest(lowest, highest), range_text
 
 
@@ -360,7 +360,7 @@ def _build_sort(
         # The distinct values of the attribute, in the order of the keys.
         values = tuple(dict.fromkeys(key[index] for key in group))
         if name == _SIZE and all(map(component.is_number, values)):
-            tests[name], attributes[name] = _size_test(
+            tests[name], attributes[name] = _build_size_test(
                 values, compared.component, tolerated
             )
         elif len(values) == 1:
@@ -368,25 +368,25 @@ def _build_sort(
             attributes[name] = values[0]
         elif None not in values:
             tests[name] = ValueTest(values)
-            attributes[name] = _values_text(values)
+            attributes[name] = _format_values(values)
     return PartSort(tests, compared.label(attributes))
 
 
-def _range_text(low: str, high: str) -> str:
+def _format_range(low: str, high: str) -> str:
     """Return a range of sizes in words, e.g. "480 GB to 960 GB"."""
     if low == high:
         return low
     return _('%(low)s to %(high)s') % {'low': low, 'high': high}
 
 
-def _values_text(values: Sequence[typing.Any]) -> str:
+def _format_values(values: Sequence[typing.Any]) -> str:
     """Return values in words, e.g. "A or B"; "5 kinds" for many values."""
     if len(values) > _MAX_NAMES:
         return _('%d kinds') % len(values)
     return _(' or ').join(str(value) for value in values)
 
 
-def _size_text(size: float) -> str:
+def _format_size(size: float) -> str:
     """Return a size as text in the units used for disks, e.g. "960 GB"."""
     in_unit = size
     for unit in ('B', 'kB', 'MB', 'GB'):

@@ -83,14 +83,16 @@ def write(
     profile = _Profile(name)
     deviations = _number_equal(find_deviations(machines, tolerated, left_out))
     if on_mismatch == AUDIT:
-        return [profile.audit(deviation) for deviation in deviations]
-    rules = [profile.begin()]
+        return [
+            profile.build_audit_rule(deviation) for deviation in deviations
+        ]
+    rules = [profile.build_first_rule()]
     for deviation in deviations:
-        rules.append(profile.note(deviation))
+        rules.append(profile.build_comparing_rule(deviation))
     if on_mismatch == FAIL:
-        rules.append(profile.verdict())
+        rules.append(profile.build_failing_rule())
     else:
-        rules += profile.traits()
+        rules += profile.build_trait_rules()
     return rules
 
 
@@ -141,7 +143,7 @@ class _Profile:
         self._path = f'{_PROFILES_PATH}/{self._slug}'
         self._field = f'plugin_data[profiles][{self._slug}]'
 
-    def rule(
+    def build_rule(
         self,
         about: str,
         priority: int,
@@ -162,13 +164,13 @@ class _Profile:
             'actions': [action],
         }
 
-    def audit(self, deviation: Deviation) -> Entry:
+    def build_audit_rule(self, deviation: Deviation) -> Entry:
         """Build the rule that would fail machines with one deviation.
 
         Because its mode is ``audit``, it only records that it would fail them.
         """
         action = _build_operation('fail', msg=deviation.message)
-        return self.rule(
+        return self.build_rule(
             about=deviation.about,
             priority=_PRIORITY_OF_COMPARISON,
             conditions=[deviation.condition],
@@ -176,67 +178,67 @@ class _Profile:
             mode=model.AUDIT,
         )
 
-    def begin(self) -> Entry:
+    def build_first_rule(self) -> Entry:
         """Build the rule that creates the empty list of differences.
 
         It runs before all other rules of the profile. It also empties the list
         that an earlier inspection has left.
         """
         action = _build_operation('set-plugin-data', path=self._path, value=[])
-        return self.rule(
+        return self.build_rule(
             about=_('begin'),
             priority=_PRIORITY_OF_BEGIN,
             conditions=[],
             action=action,
         )
 
-    def note(self, deviation: Deviation) -> Entry:
+    def build_comparing_rule(self, deviation: Deviation) -> Entry:
         """Build the rule that adds the message of a deviation to the list."""
         action = _build_operation(
             'extend-plugin-data', path=self._path, value=deviation.message
         )
-        return self.rule(
+        return self.build_rule(
             about=deviation.about,
             priority=_PRIORITY_OF_COMPARISON,
             conditions=[deviation.condition],
             action=action,
         )
 
-    def verdict(self) -> Entry:
+    def build_failing_rule(self) -> Entry:
         """Build the rule that fails the inspection with all differences."""
         message = _('not like %(name)s: %(differences)s') % {
             'name': part_sorts.escape(self._name),
             'differences': f"{{{self._field} | join('; ')}}",
         }
-        return self.rule(
+        return self.build_rule(
             about=_('verdict'),
             priority=_PRIORITY_OF_VERDICT,
-            conditions=[self._condition_on_list('!is-empty')],
+            conditions=[self._build_condition_on_list('!is-empty')],
             action=_build_operation('fail', msg=message),
         )
 
-    def traits(self) -> list[Entry]:
+    def build_trait_rules(self) -> list[Entry]:
         """Build the rules that add and remove the trait of a mismatch.
 
         The trait is e.g. ``CUSTOM_POWEREDGE_R640_MISMATCH``. A machine that
         was repaired loses the trait in its next inspection.
         """
         trait = f'CUSTOM_{self._slug.upper()}_MISMATCH'
-        add = self.rule(
+        add = self.build_rule(
             about=_('it differs'),
             priority=_PRIORITY_OF_VERDICT,
-            conditions=[self._condition_on_list('!is-empty')],
+            conditions=[self._build_condition_on_list('!is-empty')],
             action=_build_operation('add-trait', name=trait),
         )
-        remove = self.rule(
+        remove = self.build_rule(
             about=_('it does not differ'),
             priority=_PRIORITY_OF_VERDICT,
-            conditions=[self._condition_on_list('is-empty')],
+            conditions=[self._build_condition_on_list('is-empty')],
             action=_build_operation('remove-trait', name=trait),
         )
         return [add, remove]
 
-    def _condition_on_list(self, op: str) -> Entry:
+    def _build_condition_on_list(self, op: str) -> Entry:
         """Build a condition on the list of differences in plugin data.
 
         :param op: either ``is-empty`` or ``!is-empty``.
@@ -296,7 +298,7 @@ def _deviation_of_value(
         condition = _build_operation('!one-of', value=field, values=escaped)
         text = _(' or ').join(map(str, expected))
     elif value.component in tolerated.observed:
-        condition, text = _none_of_condition(field, expected)
+        condition, text = _build_none_of_condition(field, expected)
     else:
         low, high = min(sample), max(sample)
         if value.sized:
@@ -305,7 +307,7 @@ def _deviation_of_value(
             # A tolerance for processors applies to their count, not to the
             # sockets.
             low, high = tolerated.widen_counts(value.component, low, high)
-        condition, text = _outside_condition(low, field, high)
+        condition, text = _build_outside_condition(low, field, high)
     message = _('%(found)s, not %(expected)s') % {
         'found': _join_words(value.name, field, value.unit),
         'expected': part_sorts.escape(_join_words(text, value.unit)),
@@ -337,10 +339,10 @@ def _deviations_of_parts(
         filters = ' | '.join([parts.field, *part_sort.filters, 'length'])
         count = f'{{{filters}}}'
         if name in tolerated.observed:
-            condition, text = _none_of_condition(count, counts)
+            condition, text = _build_none_of_condition(count, counts)
         else:
             low, high = tolerated.widen_counts(name, min(counts), max(counts))
-            condition, text = _outside_condition(low, count, high)
+            condition, text = _build_outside_condition(low, count, high)
         message = _('%(found)s of %(expected)s') % {
             'found': count,
             'expected': part_sorts.escape(f'{text} × {part_sort.label}'),
@@ -351,7 +353,7 @@ def _deviations_of_parts(
     if not sorts:
         # No machine of the sample has such parts.
         length = f'{{{parts.field} | length}}'
-        condition, _text = _outside_condition(0, length, 0)
+        condition, _text = _build_outside_condition(0, length, 0)
         yield Deviation(
             f'{name}, ' + _('none'),
             condition,
@@ -360,10 +362,10 @@ def _deviations_of_parts(
     elif all(part_sort.tests for part_sort in sorts):
         # A sort without tests accepts all parts, so that every part belongs to
         # a sort.
-        yield _parts_of_no_sort(parts, sorts)
+        yield _deviation_of_other_parts(parts, sorts)
 
 
-def _parts_of_no_sort(
+def _deviation_of_other_parts(
     parts: component.ComparedParts, sorts: Sequence[part_sorts.PartSort]
 ) -> Deviation:
     """Return the deviation of a machine with parts that belong to no sort.
@@ -397,7 +399,9 @@ def _join_words(*words: str) -> str:
     return ' '.join(word for word in words if word)
 
 
-def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
+def _build_outside_condition(
+    low: int, field: str, high: int
+) -> tuple[Entry, str]:
     """Build the condition that a number is outside of a range.
 
     For example, ``{'op': '!le', 'args': {'values': [2, FIELD, 4]}}``.
@@ -413,7 +417,7 @@ def _outside_condition(low: int, field: str, high: int) -> tuple[Entry, str]:
     return condition, text
 
 
-def _none_of_condition(
+def _build_none_of_condition(
     field: str, numbers: Sequence[typing.Any]
 ) -> tuple[Entry, str]:
     """Build the condition that a number is not one of the accepted ones.
