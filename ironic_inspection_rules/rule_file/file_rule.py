@@ -126,14 +126,14 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     return validation.parse(entry, ops, built_in=True)
 
 
-def _warn_nobody(_line: str) -> None:
+def _ignore_warning(_line: str) -> None:
     """Drop a warning."""
 
 
 def parse_all(
     written: typing.Iterable[WrittenRule],
     ops: registry.Registry,
-    warn: typing.Callable[[str], typing.Any] = _warn_nobody,
+    warn: typing.Callable[[str], typing.Any] = _ignore_warning,
 ) -> list[model.Rule]:
     """Parse the rules of files, in their order.
 

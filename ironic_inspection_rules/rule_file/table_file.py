@@ -320,7 +320,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule
         files.
     """
-    files = [_read(path) for path in document.list_files(paths)]
+    files = [_read_or_keep_error(path) for path in document.list_files(paths)]
     # Real paths of the files that tables name, and of files with such tables.
     named_by_tables: set[str] = set()
     with_tables: set[str] = set()
@@ -351,7 +351,7 @@ def documents(paths: Iterable[str]) -> list[document.Document]:
     return [read_file.document for read_file in read_files(paths)]
 
 
-def _read(path: str) -> ReadFile:
+def _read_or_keep_error(path: str) -> ReadFile:
     """Read a file; if that fails, keep the error.
 
     The error may not matter, because the file may turn out to be a file of

@@ -188,7 +188,7 @@ def _read_content(path: str) -> bytes:
         is not a regular file, is too large, or changes while it is read.
     """
     try:
-        with open(path, 'rb', opener=_open_at_once) as stream:
+        with open(path, 'rb', opener=_open_without_waiting) as stream:
             mode = os.fstat(stream.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 raise exceptions.InvalidDocument(
@@ -212,7 +212,7 @@ def _read_content(path: str) -> bytes:
     return data
 
 
-def _open_at_once(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     """Open a file without waiting, and return its descriptor.
 
     Otherwise, opening a pipe without a writer would wait for a writer.

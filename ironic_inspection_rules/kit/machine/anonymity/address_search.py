@@ -217,11 +217,17 @@ def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
     :returns: the index in the text after the last character; None if there is
         no such address.
     """
-    if not _may_begin_ipv6(parts, place):
+    part = parts[place]
+    begins_with_gap = part[0] == '::'
+    if not begins_with_gap and part['hex'] is None:
+        # Neither four numbers with dots nor a single colon begin an address.
+        return None
+    if begins_with_gap and place > 0 and parts[place - 1]['hex']:
+        # "::b" is not searched separately if "a::b" was not an address.
         return None
     # A match has a reference to all of the text that was searched.
-    text = parts[place].string
-    start = parts[place].start()
+    text = part.string
+    start = part.start()
     for end in reversed(_possible_ends_of_ipv6(parts, place)):
         if _is_host_ipv6(text[start:end]):
             return end
@@ -263,16 +269,6 @@ def _possible_ends_of_ipv6(
             # Nothing can follow the IPv4 address.
             break
     return ends
-
-
-def _may_begin_ipv6(parts: list[re.Match[str]], place: int) -> bool:
-    """Return whether an IPv6 address may begin at a place."""
-    part = parts[place]
-    if part[0] != '::':
-        return part['hex'] is not None
-    # "::b" is not searched separately if "a::b" was not an address.
-    is_behind_group = place > 0 and bool(parts[place - 1]['hex'])
-    return not is_behind_group
 
 
 def _is_host_ipv6(host: str) -> bool:
