@@ -40,6 +40,7 @@ class ColumnDifference:
     found: typing.Any
 
     def as_dict(self) -> dict[str, typing.Any]:
+        """Return the difference in the form that the API returns."""
         return {
             'column': self.column,
             'expected': self.expected,

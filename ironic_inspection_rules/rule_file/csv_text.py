@@ -142,6 +142,7 @@ class _Records:
         self._encoding = encoding
 
     def _open(self) -> io.TextIOWrapper:
+        """Return the lines of the file from the beginning, decoded lazily."""
         return io.TextIOWrapper(
             io.BytesIO(self._data), self._encoding, newline=''
         )

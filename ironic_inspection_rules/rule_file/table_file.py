@@ -47,6 +47,7 @@ class FileTable:
 
     @property
     def name(self) -> str:
+        """The name of the table, by which rules refer to it."""
         return self.written.name
 
     @property

@@ -247,6 +247,7 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
 
 
 def _as_data(facts: views.Facts) -> dict[str, typing.Any]:
+    """Return the data of a machine as one mapping, in which paths begin."""
     return {'inventory': facts.inventory, 'plugin_data': facts.plugin_data}
 
 
