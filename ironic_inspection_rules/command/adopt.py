@@ -126,11 +126,11 @@ def adopt_from_ironic(
         )
         return status
     adoption.store(
-        _to_columns(candidates),
+        _build_rows(candidates),
         moved=rows,
         # Store nothing if the table has changed since it was read.
         present=rows,
-        origin=_origin(_("Adopted from Ironic's own inspection rules")),
+        origin=_build_origin(_("Adopted from Ironic's own inspection rules")),
     )
     _print_adopted(candidates)
     return status
@@ -140,6 +140,8 @@ def _print_comparison(
     candidates: list[Candidate], inventories: str | None
 ) -> int:
     """Print the rules to adopt, and everything they would do differently here.
+
+    The differences are found by running the rules in both engines.
 
     :param inventories: a directory with more inventories on which the rules
         are tried.
@@ -227,7 +229,7 @@ def undo(dry_run: bool) -> int:
         adoption.restore(
             rows,
             adopted_uuids,
-            _origin(_("Given back to Ironic's own inspection rules")),
+            _build_origin(_("Given back to Ironic's own inspection rules")),
         )
     return 0
 
@@ -293,28 +295,23 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
     """
     # UUIDs of the rules that this package already has.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
-    _refuse_taken_uuids(rows, taken)
-    stock_rules = [*_rules_of_table(rows), *_new_rules_of_file(rows, taken)]
+    stock_rules = []
+    for row in rows:
+        # Rows that are set aside because they were adopted before are not
+        # included. So a rule here with the same UUID came from elsewhere.
+        if stock_form.uuid_of(row['uuid']) in taken:
+            raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
+        fields = dict(row)
+        # The primary key of the row is not a field of the rule.
+        fields.pop('id', None)
+        stock_rules.append(StockRule(fields=fields, row=row))
+    stock_rules += _read_new_built_in_rules(rows, taken)
     _refuse_same_uuids(stock_rules)
-    priorities = _within_range([rule.priority for rule in stock_rules])
+    priorities = _lower_priorities([rule.priority for rule in stock_rules])
     candidates = []
     for rule, priority in zip(stock_rules, priorities, strict=True):
         candidates.append(_convert(rule, priority))
     return candidates
-
-
-def _refuse_taken_uuids(rows: list[adoption.Row], taken: set[str]) -> None:
-    """Refuse a rule of Ironic's table if a rule here already has its UUID.
-
-    :param rows: the rules in Ironic's table. They do not include rules that
-        are set aside because they were adopted before, so a rule here with
-        the same UUID came from elsewhere.
-    :param taken: UUIDs of the rules of this package.
-    :raises: Invalid for the first such rule.
-    """
-    for row in rows:
-        if stock_form.uuid_of(row['uuid']) in taken:
-            raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
 
 
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
@@ -339,18 +336,7 @@ def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
         names[rule_uuid] = rule.name
 
 
-def _rules_of_table(rows: list[adoption.Row]) -> list[StockRule]:
-    """Return the rules of Ironic's table, with the rows to set aside."""
-    rules = []
-    for row in rows:
-        fields = dict(row)
-        # The primary key of the row is not a field of the rule.
-        fields.pop('id', None)
-        rules.append(StockRule(fields=fields, row=row))
-    return rules
-
-
-def _new_rules_of_file(
+def _read_new_built_in_rules(
     rows: list[adoption.Row], taken: set[str]
 ) -> list[StockRule]:
     """Return the rules to be adopted from Ironic's file of built-in rules.
@@ -370,20 +356,23 @@ def _new_rules_of_file(
     return rules
 
 
-def _within_range(priorities: list[int]) -> list[int]:
-    """Lower priorities that are too high here, without changing their order.
+def _lower_priorities(priorities: list[int]) -> list[int]:
+    """Return priorities of which none is too high, without a new order.
 
     Priorities in stock Ironic's file may be any numbers. If 9 were the highest
     priority of this package, ``[20, 5, 30, 20]`` would become
     ``[8, 5, 9, 8]``.
+
+    :returns: the new priority of every rule, in the given order.
     """
-    lowered: dict[int, int] = {}
+    lowered_by_priority: dict[int, int] = {}
     highest = schema.PRIORITIES[-1]
     for priority in sorted(set(priorities), reverse=True):
-        lowered[priority] = min(priority, highest)
+        lowered = min(priority, highest)
+        lowered_by_priority[priority] = lowered
         # The next lower priority must stay below this one.
-        highest = lowered[priority] - 1
-    return [lowered[priority] for priority in priorities]
+        highest = lowered - 1
+    return [lowered_by_priority[priority] for priority in priorities]
 
 
 def _convert(stock: StockRule, priority: int) -> Candidate:
@@ -399,8 +388,9 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
     converted = stock_rule.convert(
         {**stock.fields, 'priority': priority},
         ops,
-        stock_engine.fills_values(),
+        fills_values=stock_engine.fills_values(),
     )
+    # "lost" is what cannot be kept, and "hints" are what to check.
     remarks = [str(problem) for problem in (*converted.lost, *converted.hints)]
     rule = None
     if converted.rule is None:
@@ -438,7 +428,7 @@ def _try_in_both_engines(
     for machine in _read_machines(inventories):
         count += 1
         differences += stock_trial.compare(context, machine, pairs)
-    differences = _in_order_of_rules(differences, pairs)
+    differences = _sort_by_rule(differences, pairs)
     for difference in differences:
         print(f'{difference.rule}: {difference.machine}: {difference.what}')
     print(
@@ -460,7 +450,7 @@ def _try_in_both_engines(
     return differences
 
 
-def _in_order_of_rules(
+def _sort_by_rule(
     differences: Iterable[stock_trial.TrialDifference],
     pairs: Sequence[stock_trial.Pair],
 ) -> list[stock_trial.TrialDifference]:
@@ -543,7 +533,7 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
-        candidates.append(_translate(row, taken))
+        candidates.append(_translate_from_inspector(row, taken))
     _print_candidates(candidates)
     bad_count = sum(candidate.rule is None for candidate in candidates)
     if bad_count:
@@ -559,12 +549,14 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
         )
     if not dry_run:
         adoption.store(
-            _to_columns(candidates),
-            origin=_origin(_('Adopted from ironic-inspector')),
+            _build_rows(candidates),
+            origin=_build_origin(_('Adopted from ironic-inspector')),
         )
 
 
-def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
+def _translate_from_inspector(
+    row: adoption.Row, taken: Collection[str]
+) -> Candidate:
     """Translate a rule of ironic-inspector to a rule of this package.
 
     :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
@@ -584,7 +576,7 @@ def _translate(row: adoption.Row, taken: Collection[str]) -> Candidate:
     return Candidate(name, rule)
 
 
-def _origin(message: str) -> rule_set.ChangeOrigin:
+def _build_origin(message: str) -> rule_set.ChangeOrigin:
     """Return the origin of a change by this command, for its revision."""
     conf.register_opts(CONF)
     return rule_set.ChangeOrigin(
@@ -603,7 +595,7 @@ def _print_candidates(candidates: list[Candidate]) -> None:
     print(table.render([_('UUID'), _('Rule'), _('Remark')], rows))
 
 
-def _to_columns(candidates: list[Candidate]) -> list[dict[str, Any]]:
+def _build_rows(candidates: list[Candidate]) -> list[dict[str, Any]]:
     """Return the rows to insert for the candidates that can be adopted.
 
     A row is for the rule table of this package and maps column names to

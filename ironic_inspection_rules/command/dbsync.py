@@ -46,6 +46,7 @@ def upgrade() -> None:
 
 
 def _print_revision() -> None:
+    """Print the revision that the tables have now, and their database."""
     print(
         _(
             'The tables of the inspection rules are at revision '
@@ -239,12 +240,15 @@ def _add_parsers(subparsers) -> None:
     )
     _add_revision(parser)
     _add_parser(
-        subparsers, version, _('Print the present revision of the tables.')
+        subparsers, version, _('Print the current revision of the tables.')
     )
     parser = _add_parser(
         subparsers,
         stamp,
-        _('Note a revision as the present one, change nothing else.'),
+        _(
+            'Record a revision as the current one, without changing the '
+            'tables.'
+        ),
     )
     _add_revision(parser)
     _add_adopt(subparsers)
@@ -262,7 +266,10 @@ def _add_parsers(subparsers) -> None:
     parser.add_argument(
         '--yes',
         action='store_true',
-        help=_('Do it; without, only tell what would go.'),
+        help=_(
+            'Remove them. Without this option, only print what would be '
+            'removed.'
+        ),
     )
 
 
@@ -272,37 +279,43 @@ def _add_adopt(subparsers) -> None:
         subparsers,
         adopt,
         _(
-            "Take over the rules of Ironic's own table and of its built-in "
-            'ones, all or none.'
+            "Take over the rules of Ironic's own table and of its file of "
+            'built-in rules, either all or none.'
         ),
     )
     parser.add_argument(
         '--dry-run',
         action='store_true',
-        help=_('Only tell what would become of them.'),
+        help=_('Only print what would happen, and change nothing.'),
     )
     parser.add_argument(
         '--inventory',
         dest='inventory_directory',
         metavar='DIR',
-        help=_('Try them on these inventories too, beside the stored ones.'),
+        help=_(
+            'Try the rules also on the inventory files in this directory, '
+            'not only on stored inventories.'
+        ),
     )
     parser.add_argument(
         '--accept-differences',
         action='store_true',
-        help=_('Take them over even where some do something else here.'),
+        help=_('Take the rules over even if some behave differently here.'),
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         '--undo',
         action='store_true',
-        help=_("Put the rules of Ironic's own table back as they were."),
+        help=_(
+            'Let Ironic run its own rules again, and remove the rules that '
+            'were taken over.'
+        ),
     )
     source.add_argument(
         '--inspector-database',
         metavar='URL',
         help=_(
-            'Copy the rules of ironic-inspector from its database instead.'
+            'Copy the rules from this database of ironic-inspector instead.'
         ),
     )
 
@@ -313,22 +326,24 @@ def _add_parser(
     """Add a sub-command with the name of the function that it calls.
 
     :param subparsers: the parsers of all sub-commands.
-    :param text: the help text.
+    :param text: one sentence, which is shown in the list of sub-commands and
+        in the help of this sub-command.
     :returns: the parser of the sub-command, to which options can be added.
     """
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        function.__name__, help=text
+        function.__name__, help=text, description=text
     )
     parser.set_defaults(func=function)
     return parser
 
 
 def _add_revision(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--revision`` to a sub-command."""
     parser.add_argument(
         '--revision',
         nargs='?',
         metavar='REVISION',
-        help=_('The newest one if not given.'),
+        help=_('Revision of the tables; by default the newest.'),
     )
 
 

@@ -56,8 +56,8 @@ def main() -> int:
             'dry-run',
             default=False,
             help=_(
-                'Print the nftables script of a leader at this moment, and '
-                'change nothing.'
+                'Print the nftables script that the leader would apply now, '
+                'and change nothing.'
             ),
         )
     )
