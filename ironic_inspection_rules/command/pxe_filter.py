@@ -211,9 +211,9 @@ def _dry_run(
     :raises: Invalid, see :func:`_build_port_source`, or BadAddress, see
         :func:`.read_macs`.
     """
-    ports = watcher.read(_build_port_source())
+    machines = watcher.read_machines(_build_port_source())
     admitted = admission.decide(
-        ports, leads=True, auto_discovery=settings.auto_discovery
+        machines, leads=True, auto_discovery=settings.auto_discovery
     )
     # Assume that the coordinator has confirmed the leadership just now. It
     # then lasts a whole lease, so machines pass for the longest time.
@@ -248,7 +248,7 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
         guard, _build_port_source(), _elect, settings
     )
     systemd.notify_once()
-    if notification.is_received(CONF):
+    if notification.receives_messages(CONF):
         # Use a separate thread, because connecting to the message broker may
         # take forever.
         threading.Thread(
@@ -260,7 +260,10 @@ def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
 
 
 def _request_stop(stop: threading.Event, *_signal: object) -> None:
-    """Make the filter stop; a signal handler."""
+    """Make the filter stop, as the handler of a signal.
+
+    :param stop: the event that the filter waits for.
+    """
     stop.set()
 
 

@@ -103,6 +103,7 @@ def _why_not_connected(backend_url: str, member: str) -> str | None:
     failures = []
 
     def connect() -> None:
+        """Connect and disconnect, and store the error if this fails."""
         try:
             # The block connects when it begins and disconnects when it ends.
             # The lock is never acquired, so any name is good.

@@ -318,6 +318,7 @@ class Election:
             heartbeats.join(self._lease)
 
     def _make_lock(self) -> coordinator.LeasedLock:
+        """Build the lock of this election, which is not connected yet."""
         return coordinator.LeasedLock(
             self._backend_url, self._member, self.name, self._lease
         )

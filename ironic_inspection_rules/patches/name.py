@@ -146,6 +146,7 @@ def _warn_of_loss(installed: str, problem: str, without: str) -> None:
 
 @functools.cache
 def _warn_of_untried(installed: str) -> None:
+    """Log, once per process, that nobody has tried this release of Ironic."""
     LOG.warning(
         'Ironic %(release)s is newer than %(newest)s, the newest that '
         'inspection rules have been tried on. All names that they '

@@ -218,6 +218,7 @@ class FilterTable:
 
     @property
     def _quoted_name(self) -> str:
+        """The name of the interface in the quotes that nft requires."""
         return f'"{self.interface}"'
 
 

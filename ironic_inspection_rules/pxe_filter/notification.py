@@ -104,7 +104,7 @@ class Endpoint:
         self._handle(ListChange(channel, action, port, mac))
 
 
-def is_received(conf: cfg.ConfigOpts) -> bool:
+def receives_messages(conf: cfg.ConfigOpts) -> bool:
     """Return whether a filter with this configuration receives messages."""
     return conf.rpc_transport == 'oslo' or conf.transport_url != _DEFAULT_BUS
 
@@ -121,10 +121,10 @@ def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
     if never_reads:
         # The operator relies on messages. The driver that sends them may be
         # named only in the configuration of the other services.
-        return not is_received(conf)
+        return not receives_messages(conf)
     reads_often = period <= SHORT_PERIOD
     is_sent = DRIVER in conf.oslo_messaging_notifications.driver
-    gets_messages = is_sent and is_received(conf)
+    gets_messages = is_sent and receives_messages(conf)
     return not (reads_often or gets_messages)
 
 
@@ -198,7 +198,7 @@ class PxeFilterDriver(notifier.Driver):
 
         :param msg: the notification, with ``event_type`` and ``payload``.
         """
-        for change in _changes(msg['event_type'], msg['payload']):
+        for change in _find_list_changes(msg['event_type'], msg['payload']):
             try:
                 if self._sender is None:
                     self._sender = Sender(self.conf)
@@ -209,7 +209,9 @@ class PxeFilterDriver(notifier.Driver):
                 self._outage.over()
 
 
-def _changes(event: str, payload: dict[str, Any]) -> Iterator[ListChange]:
+def _find_list_changes(
+    event: str, payload: dict[str, Any]
+) -> Iterator[ListChange]:
     """Yield the list changes that a notification of Ironic implies.
 
     A port or port group that is created, updated or deleted changes the list

@@ -150,7 +150,10 @@ class PxeFilter:
                 name='pxe-filter-watcher',
                 daemon=True,
             ).start()
-            self._wait_for_machines(stop)
+            # Wait for the first read, because a leader that knows no machines
+            # would block those in inspection.
+            while self._watcher.machines() is None and not stop.is_set():
+                self._wait_for_change()
             if not stop.is_set():
                 self._take_part_in_election(stop, leave)
         # Catch any error: it is logged here, and raised again for run().
@@ -159,14 +162,6 @@ class PxeFilter:
             raise
         finally:
             leave.set()
-
-    def _wait_for_machines(self, stop: threading.Event) -> None:
-        """Wait until the watcher has read the machines, or for a stop.
-
-        A leader that knows no machines would block those in inspection.
-        """
-        while self._watcher.machines() is None and not stop.is_set():
-            self._wait_for_change()
 
     def _take_part_in_election(
         self, stop: threading.Event, leave: threading.Event
@@ -271,6 +266,7 @@ class PxeFilter:
             self._state.wait_for(self._is_blocked, election.LEASE)
 
     def _is_blocked(self) -> bool:
+        """Return whether no machine can pass on this host."""
         return not self._passes
 
     def _wait_for_change(self) -> None:

@@ -103,9 +103,10 @@ def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
         )
 
 
-def read(source: PortSource) -> admission.Machines:
-    """Read all machines once."""
-    machines = _replace_known_ports(admission.Machines(), source.read_ports())
+def read_machines(source: PortSource) -> admission.Machines:
+    """Read the addresses of all machines, and of those in inspection, once."""
+    nothing_known = admission.Machines()
+    machines = _replace_known_ports(nothing_known, source.read_ports())
     return _replace_inspected_ports(machines, source.read_inspected_ports())
 
 

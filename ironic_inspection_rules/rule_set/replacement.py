@@ -116,21 +116,14 @@ def match(
     :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
         same UUID.
     """
-    matcher = _Matcher([_rule_or_none(rule) for rule in wanted], present)
-    return matcher.match()
-
-
-def _rule_or_none(posted: typing.Any) -> Fields | None:
-    """Return a posted rule, or None if it cannot match any stored rule.
-
-    A value cannot match if it is not a mapping, or if its ``uuid`` is not
-    text.
-    """
-    if not isinstance(posted, dict):
-        return None
-    if not isinstance(posted.get('uuid'), str | None):
-        return None
-    return posted
+    matchable: list[Fields | None] = []
+    for rule in wanted:
+        if isinstance(rule, dict) and isinstance(rule.get('uuid'), str | None):
+            matchable.append(rule)
+        else:
+            # The value is not a valid rule, so it has no match.
+            matchable.append(None)
+    return _Matcher(matchable, present).match()
 
 
 class _Matcher:
@@ -149,15 +142,15 @@ class _Matcher:
     ) -> None:
         self._wanted = wanted
         self._present = present
-        self._uuids = _distinct_uuids(wanted)
+        self._uuids = _collect_distinct_uuids(wanted)
         self._by_uuid = {rule['uuid']: rule for rule in present}
         # The rules that are not matched by UUID, keyed by their description.
         # If two stored rules or two wanted rules share a description, it does
         # not say which rule is meant, so neither of them is included.
-        self._stored_by_description = _unique(
+        self._stored_by_description = _index_by_unique_description(
             rule for rule in present if rule['uuid'] not in self._uuids
         )
-        self._wanted_by_description = _unique(
+        self._wanted_by_description = _index_by_unique_description(
             rule for rule in wanted if rule and not rule.get('uuid')
         )
 
@@ -166,27 +159,33 @@ class _Matcher:
 
         Rules are matched by UUID or description, otherwise by content.
         """
-        matches = [self._match_by_name(rule) for rule in self._wanted]
+        matches = [
+            self._match_by_uuid_or_description(rule) for rule in self._wanted
+        ]
         unmatched_by_content = self._list_unmatched_by_content(matches)
         if not unmatched_by_content:
             return matches
         for index, rule in enumerate(self._wanted):
-            # A rule is new if its UUID is not stored.
-            if matches[index] or not rule or rule.get('uuid'):
+            if matches[index] is not None:
                 continue
-            equal_rules = unmatched_by_content[_content(rule)]
+            # A rule is new if its UUID is not stored.
+            if rule is None or rule.get('uuid'):
+                continue
+            equal_rules = unmatched_by_content[_content_key(rule)]
             if not equal_rules:
                 continue
             matched_by = None
             if rule.get('description'):
-                # Several rules share this description; otherwise
-                # _match_by_name() would have matched the rule.
+                # Several rules share this description; otherwise the rule
+                # would have been matched by it above.
                 matched_by = 'description'
             # Take the stored rule, so that the next equal rule gets another.
             matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
-    def _match_by_name(self, rule: Fields | None) -> Match | None:
+    def _match_by_uuid_or_description(
+        self, rule: Fields | None
+    ) -> Match | None:
         """Return the stored rule with the same UUID or description.
 
         The description is used only if the wanted rule has no UUID, and if no
@@ -230,11 +229,13 @@ class _Matcher:
         )
         for rule in self._present:
             if rule['uuid'] not in matched_uuids:
-                by_content[_content(rule)].append(rule)
+                by_content[_content_key(rule)].append(rule)
         return by_content
 
 
-def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
+def _collect_distinct_uuids(
+    wanted: typing.Sequence[Fields | None],
+) -> set[str]:
     """Return the UUIDs of the wanted rules, which must be distinct.
 
     :raises: :class:`.exceptions.InvalidRules` if two rules have the same one.
@@ -252,7 +253,9 @@ def _distinct_uuids(wanted: typing.Sequence[Fields | None]) -> set[str]:
     return uuids
 
 
-def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
+def _index_by_unique_description(
+    rules: typing.Iterable[Fields],
+) -> dict[str, Fields]:
     """Map each description that only one of the rules has to that rule."""
     by_description: dict[str, list[Fields]] = {}
     for rule in rules:
@@ -267,7 +270,7 @@ def _unique(rules: typing.Iterable[Fields]) -> dict[str, Fields]:
     return unique
 
 
-def _content(rule: Fields) -> typing.Hashable:
+def _content_key(rule: Fields) -> typing.Hashable:
     """Return a hashable key for the content of a rule.
 
     The content is every writable field except the UUID. Rules with the same
@@ -316,9 +319,9 @@ def decide(
         else:
             old_positions.append(match_of_rule.rule['position'])
     if prune:
-        positions = _positions_in_set(wanted, old_positions)
+        positions = _positions_in_wanted_order(wanted, old_positions)
     else:
-        positions = _positions_behind(old_positions, present)
+        positions = _positions_with_new_rules_last(old_positions, present)
     steps = []
     for rule, match_of_rule, position in zip(
         wanted, matched, positions, strict=True
@@ -361,7 +364,7 @@ def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
     return [step.after for step in in_order if step.after is not None]
 
 
-def _positions_behind(
+def _positions_with_new_rules_last(
     old_positions: typing.Sequence[float | None],
     present: typing.Sequence[Fields],
 ) -> list[float]:
@@ -382,7 +385,7 @@ def _positions_behind(
     return positions
 
 
-def _positions_in_set(
+def _positions_in_wanted_order(
     wanted: typing.Sequence[Fields],
     old_positions: typing.Sequence[float | None],
 ) -> list[float]:
@@ -399,13 +402,11 @@ def _positions_in_set(
         rule.
     """
     positions = _rising_positions(old_positions)
-    moves_any = any(
-        old_position not in (None, position)
-        for old_position, position in zip(
-            old_positions, positions, strict=True
-        )
-    )
-    if not moves_any:
+    moves_stored_rule = False
+    for old_position, position in zip(old_positions, positions, strict=True):
+        if old_position is not None and old_position != position:
+            moves_stored_rule = True
+    if not moves_stored_rule:
         return positions
     # Indexes of the rules for each phase and priority. The order of positions
     # matters only among the rules of one group.
@@ -433,19 +434,19 @@ def _positions_in_set(
         position_before = None
         for index in indexes:
             if positions[index] != old_positions[index]:
-                free = _free_position(
+                free = _find_free_position(
                     position_before, positions[index], taken_positions
                 )
                 if free is None:
                     # There is no room left, so all rules get new positions.
-                    return _whole_numbers(len(positions))
+                    return _number_from_one(len(positions))
                 positions[index] = free
                 taken_positions.add(free)
             position_before = positions[index]
     return positions
 
 
-def _free_position(
+def _find_free_position(
     low: float | None, position: float, taken: typing.Collection[float]
 ) -> float | None:
     """Return the given position, or the next lower one that is free.
@@ -468,7 +469,7 @@ def _free_position(
     return free
 
 
-def _whole_numbers(count: int) -> list[float]:
+def _number_from_one(count: int) -> list[float]:
     """Return positions for rules that all get new ones: 1.0, 2.0, 3.0 …"""
     return [float(number) for number in range(1, count + 1)]
 
@@ -488,7 +489,7 @@ def _rising_positions(
     last_kept = None
     # Index of the first rule without a position.
     next_index = 0
-    for index, kept_position in _longest_rising(old_positions):
+    for index, kept_position in _find_longest_rising(old_positions):
         # The rules between this one and the previous one that keeps its place.
         positions += _positions_between(
             last_kept, kept_position, count=index - next_index
@@ -502,7 +503,7 @@ def _rising_positions(
     for position, following in itertools.pairwise(positions):
         if position >= following:
             # Two kept positions are so close that no float fits between them.
-            return _whole_numbers(len(positions))
+            return _number_from_one(len(positions))
     return positions
 
 
@@ -528,7 +529,7 @@ def _positions_between(
     return [start + width * number for number in range(1, count + 1)]
 
 
-def _longest_rising(
+def _find_longest_rising(
     values: typing.Sequence[float | None],
 ) -> list[tuple[int, float]]:
     """Return the longest rising subsequence, as pairs of index and number.
@@ -640,6 +641,7 @@ def lines(step: Fields) -> list[str]:
 
 
 def _yaml_lines(rule: Fields | None) -> list[str]:
+    """Return the lines of a rule in a YAML file; none if there is no rule."""
     if rule is None:
         return []
     return yaml_text.dump(rule).splitlines()

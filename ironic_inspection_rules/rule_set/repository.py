@@ -50,6 +50,7 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     """
 
     def key(rule: model.Rule) -> tuple[int, int, bool]:
+        """Return the phase, the priority and whether the rule is stored."""
         is_stored = not rule.built_in
         return model.PHASES.index(rule.phase), -rule.priority, is_stored
 
@@ -212,8 +213,8 @@ class Repository:
             name: stored_table.table for name, stored_table in stored.items()
         }
         tables = self.with_stored_tables(tables_by_name)
-        rules = self.in_force(context)
-        plans = self.compile(rules, tables)
+        rules_in_force = self.in_force(context)
+        plans = self.compile(rules_in_force, tables)
         # A field such as {previous.inventory.cpu} reads the last inspection
         # of the node, which is only loaded if a rule needs it. In the early
         # phase, the node is not known yet.
@@ -287,7 +288,7 @@ class Repository:
             if rule.phase == model.EARLY:
                 _warn_of_node_fields(rule)
             try:
-                plan = self._compile(rule, tables)
+                plan = self._compile_rule(rule, tables)
             except exceptions.InvalidRule as exc:
                 LOG.error(
                     '%s; where it is in force, no rule runs until '
@@ -301,7 +302,7 @@ class Repository:
             raise errors[0]
         return {phase: tuple(compiled) for phase, compiled in plans.items()}
 
-    def _compile(
+    def _compile_rule(
         self, rule: model.Rule, tables: table.Tables
     ) -> compiler.CompiledRule:
         """Compile one rule.

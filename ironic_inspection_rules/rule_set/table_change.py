@@ -148,28 +148,28 @@ class Step:
             'fields': self.fields,
             'rows': difference.counts,
             'new': [
-                _represent(change.key, change.after, secret)
+                _show_row(change.key, change.after, secret)
                 for change in difference.new.first
             ],
             'changed': [
-                _represent_changed(change, secret)
+                _show_changed_row(change, secret)
                 for change in difference.changed.first
             ],
             'gone': [
-                _represent(change.key, change.before, secret)
+                _show_row(change.key, change.before, secret)
                 for change in difference.gone.first
             ],
         }
 
 
-def _represent(
+def _show_row(
     key: str, row: table.Row | None, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a row that is new or gone, with its secrets masked."""
     return {'key': key, 'row': disclosure.row(row or {}, secret)}
 
 
-def _represent_changed(
+def _show_changed_row(
     change: RowChange, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a changed row with only the columns that differ, for a plan.
@@ -185,12 +185,12 @@ def _represent_changed(
             differing.append(column)
     return {
         'key': change.key,
-        'before': disclosure.row(_pick(before, differing), secret),
-        'after': disclosure.row(_pick(after, differing), secret),
+        'before': disclosure.row(_select_columns(before, differing), secret),
+        'after': disclosure.row(_select_columns(after, differing), secret),
     }
 
 
-def _pick(
+def _select_columns(
     row: table.Row, names: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return the named columns of a row, in the order of the names.
@@ -233,13 +233,15 @@ def with_kept_secrets(
         if not isinstance(stored_row, dict):
             rows.append(row)
             continue
-        stored_secrets = _pick(stored_row, missing)
+        stored_secrets = _select_columns(stored_row, missing)
         if stored_secrets:
             has_any_secret_back = True
         # Put each secret back at its old place. The order of columns is stored
         # too, so otherwise the row would look changed.
         columns_in_order = dict.fromkeys([*stored_row, *row])
-        rows.append(_pick({**row, **stored_secrets}, columns_in_order))
+        rows.append(
+            _select_columns({**row, **stored_secrets}, columns_in_order)
+        )
     if not has_any_secret_back:
         return None
     return rows
@@ -272,12 +274,12 @@ def plan_lines(
             continue
         yield _title_line(step)
         for row_change in step['gone']:
-            yield f'-{row_change["key"]}: {_text(row_change["row"])}'
+            yield f'-{row_change["key"]}: {_to_json(row_change["row"])}'
         for row_change in step['changed']:
-            yield f'-{row_change["key"]}: {_text(row_change["before"])}'
-            yield f'+{row_change["key"]}: {_text(row_change["after"])}'
+            yield f'-{row_change["key"]}: {_to_json(row_change["before"])}'
+            yield f'+{row_change["key"]}: {_to_json(row_change["after"])}'
         for row_change in step['new']:
-            yield f'+{row_change["key"]}: {_text(row_change["row"])}'
+            yield f'+{row_change["key"]}: {_to_json(row_change["row"])}'
         # A step counts all rows, but contains only the first of each kind.
         left_out = 0
         for kind in ('new', 'changed', 'gone'):
@@ -303,5 +305,6 @@ def _title_line(step: typing.Mapping[str, typing.Any]) -> str:
     }
 
 
-def _text(row: table.Row) -> str:
+def _to_json(row: table.Row) -> str:
+    """Return a row as JSON on one line, with any letters as they are."""
     return json.dumps(row, ensure_ascii=False)

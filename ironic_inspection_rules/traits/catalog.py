@@ -64,7 +64,7 @@ def parse(value: str | None) -> Selection:
     """Parse the parameter ``name`` of a request for traits.
 
     ``startswith:CUSTOM_`` selects all custom traits, ``in:HW_GPU,CUSTOM_A``
-    selects these two.
+    selects these two. Spaces around names and empty names are ignored.
 
     :param value: the parameter; None if the request does not have it.
     :raises: Invalid if it has another form, or too many names.
@@ -75,7 +75,11 @@ def parse(value: str | None) -> Selection:
     if operator == 'startswith':
         return Selection(prefix=operand)
     if operator == 'in':
-        names = _split_names(operand)
+        # Count the names before splitting them, because there may be many.
+        count = operand.count(',') + 1
+        trait_names.validate_count_in_request(count)
+        texts = [text.strip() for text in operand.split(',')]
+        names = frozenset(text for text in texts if text)
         # "in:" and "in:," would select no trait, which is hardly intended.
         if names:
             return Selection(names=names)
@@ -83,21 +87,6 @@ def parse(value: str | None) -> Selection:
         _("Badly formed name '%s'. Expected startswith:PREFIX or in:NAME,NAME")
         % value
     )
-
-
-def _split_names(text: str) -> frozenset[str]:
-    """Split names of traits at commas.
-
-    ``HW_GPU, CUSTOM_RAID1,`` has two names: spaces around names and empty
-    names are removed.
-
-    :raises: Invalid if there are too many names.
-    """
-    # Count the names before splitting the text, because it may be very long.
-    count = text.count(',') + 1
-    trait_names.validate_count_in_request(count)
-    names = [name.strip() for name in text.split(',')]
-    return frozenset(name for name in names if name)
 
 
 def count_nodes(

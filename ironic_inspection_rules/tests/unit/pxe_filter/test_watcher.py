@@ -26,7 +26,7 @@ BEAT = 0.01
 
 class ReadTestCase(base.TestCase):
     def read(self, **ports):
-        return watcher.read(fake_source.FakeSource(**ports))
+        return watcher.read_machines(fake_source.FakeSource(**ports))
 
     def test_all_and_the_inspected(self):
         self.assertEqual(
