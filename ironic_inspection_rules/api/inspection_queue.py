@@ -71,7 +71,7 @@ def install() -> None:
     # These two calls may post an inventory, so their bodies may be as large as
     # those of continue_inspection.
     for ending in ('inventory/reapply', 'data/unprocessed'):
-        body_limit.as_inspection_data(ending)
+        body_limit.allow_size_of_inspection_data(ending)
 
 
 def put_instead(

@@ -71,7 +71,7 @@ def install(app: Callable) -> Callable:
         hook.prepare_conductor()
     policies.register(policy.get_enforcer())
     for path in request.LARGE:
-        body_limit.as_inspection_data(path)
+        body_limit.allow_size_of_inspection_data(path)
     body_limit.count_depth_fast()
     _serve_routes()
     controllers.patch_node_lists()

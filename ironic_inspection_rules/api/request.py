@@ -84,7 +84,7 @@ def guard(request: webob.Request, app: Callable) -> Any:
     path_of_url = environ.get('PATH_INFO', '').strip('/')
     is_from_ramdisk = path_of_url.endswith(_FROM_RAMDISKS)
     is_limited_by_ironic = 'json' in content_type and body_limit.IS_OF_IRONIC
-    limit = body_limit.of_size(path_of_url)
+    limit = body_limit.find_size_limit(path_of_url)
     # Compare the whole path, unlike the path for ramdisks above: a node may be
     # named "rack-inspection_rules".
     may_be_large = path_of_url.removeprefix('v1/') in LARGE

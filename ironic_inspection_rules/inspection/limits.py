@@ -23,7 +23,7 @@ def by_phase() -> dict[str, budget.Limits]:
         operations=options.phase_operation_limit,
         loop=options.loop_limit,
         depth=body_limit.depth(),
-        size=body_limit.of_size('continue_inspection').most_bytes,
+        size=body_limit.find_size_limit('continue_inspection').most_bytes,
     )
     # Anybody may post data, and the API waits for the early phase.
     early = dataclasses.replace(

@@ -68,7 +68,7 @@ class SizeLimit(typing.NamedTuple):
 _inspection_endings: set[str] = {'continue_inspection'}
 
 
-def as_inspection_data(ending: str) -> None:
+def allow_size_of_inspection_data(ending: str) -> None:
     """Allow the bodies of some requests to be as large as inspection data.
 
     Their limit becomes ``[api]max_json_body_size_inspection``.
@@ -95,14 +95,15 @@ def depth() -> int:
     return getattr(CONF.api, option, USUAL[option])
 
 
-def of_size(path: str) -> SizeLimit:
+def find_size_limit(path: str) -> SizeLimit:
     """Return the limit on the size of the body of a request.
 
     Ironic has three limits: for inspection data, for changes of the provision
     state, whose body may contain a config drive, and for all other requests.
 
     :param path: the path of the request. Paths that end as given to
-        :func:`as_inspection_data` have the limit for inspection data.
+        :func:`allow_size_of_inspection_data` have the limit for inspection
+        data.
     """
     option = 'max_json_body_size'
     if _is_inspection_path(path):

@@ -62,12 +62,14 @@ class Task:
 
 class _AddTrait(actions.AddTraitAction):
     def __call__(self, task: Any, name: str) -> None:
+        """Add a trait to the stand-in for the machine."""
         if name not in task.traits:
             task.traits.append(name)
 
 
 class _RemoveTrait(actions.RemoveTraitAction):
     def __call__(self, task: Any, name: str) -> None:
+        """Remove a trait from the stand-in for the machine."""
         if name in task.traits:
             task.traits.remove(name)
 

@@ -363,7 +363,7 @@ def _apply_patch(
 ) -> _ChangedRule:
     """Apply a JSON patch to a stored rule, and check the result."""
     before = {name: rule[name] for name in model.WRITABLE}
-    limit = body_limit.of_size(api.request.path)
+    limit = body_limit.find_size_limit(api.request.path)
     fields = patch.apply(before, operations, limit.most_bytes)
     try:
         parsed = rule_set.parse(fields, rule)

@@ -74,6 +74,7 @@ class AttributeAction(plugin.Action):
             the value, or if the node has no such port.
         """
         if port_id is None:
+            # The value is in the node.
             schema.check_path(path, self.TABLE)
             return plugin.NODE, path
         # port() returns the path of the port below "ports", e.g. ('0',), and
@@ -139,14 +140,21 @@ class _Set(AttributeAction):
     def cases(
         self,
     ) -> typing.Iterator[tuple[str, plugin.Schema, plugin.Schema]]:
+        """Yield the JSON schemas of the value for each kind of path."""
         yield from schema.list_cases(self.TABLE)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write of the value at the path."""
         yield self._declare_write(arguments, value=arguments['value'])
 
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
+        """Check that the attribute can have the value or cleanup value.
+
+        :param name: the name of the argument that has the value.
+        :raises: :class:`.exceptions.OperationError` if it cannot.
+        """
         # A null means that there is no cleanup value.
         is_cleanup_value = name == 'cleanup' and value is not None
         if name == 'value' or is_cleanup_value:
@@ -253,6 +261,7 @@ class _Extend(AttributeAction):
     """The base of the actions that append to a list inside an attribute."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that appends the value to the list at the path."""
         yield self._declare_write(
             arguments, value=arguments['value'], extends=True
         )
@@ -260,12 +269,20 @@ class _Extend(AttributeAction):
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
+        """Check that there can be a list at the path.
+
+        :param name: the name of the argument; only ``path`` is checked.
+        :raises: :class:`.exceptions.OperationError` if there cannot.
+        """
         if name == 'path':
             self._check_may_be_list(path)
 
     @staticmethod
     def _check_may_be_list(path: data_path.Path) -> None:
-        """Check that a path leads into an attribute, as none is a list."""
+        """Check that a path leads into an attribute.
+
+        It must not lead to an attribute, because no attribute is a list.
+        """
         if len(path) == 1:
             raise exceptions.OperationError(
                 _('attribute "%s" is not a list') % path[0]
@@ -348,11 +365,17 @@ class _Delete(AttributeAction):
     """The base of the actions that remove an attribute, or a part of one."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that removes the value at the path."""
         yield self._declare_write(arguments)
 
     def check(
         self, name: str, value: typing.Any, path: data_path.Path
     ) -> None:
+        """Check that rules may remove the value at the path.
+
+        :param name: the name of the argument; only ``path`` is checked.
+        :raises: :class:`.exceptions.OperationError` if they may not.
+        """
         if name == 'path':
             # Null stands for a removal, which the attribute may reject.
             schema.read_value(path, None, self.TABLE)

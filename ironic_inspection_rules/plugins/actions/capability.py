@@ -97,6 +97,7 @@ class SetCapability(plugin.Action):
     }
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that sets the capability."""
         yield declare(arguments['name'], arguments['value'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
@@ -146,6 +147,7 @@ class UnsetCapability(plugin.Action):
     """``unset-capability``: remove a capability of the node."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that removes the capability."""
         yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:

@@ -31,12 +31,18 @@ class Fail(plugin.Action):
     FAILS = True
 
     def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
+        """Yield ``maintenance`` if the action sets maintenance of the node."""
         if arguments.get('maintenance'):
             yield 'maintenance'
 
     def __call__(
         self, target: plugin.Target, msg: typing.Any, maintenance: bool = False
     ) -> None:
+        """Fail the inspection.
+
+        :param maintenance: whether to put the node into maintenance too.
+        :raises: :class:`.exceptions.FailRequested` always.
+        """
         raise exceptions.FailRequested(str(msg), maintenance)
 
 
@@ -48,12 +54,18 @@ class Log(plugin.Action):
     SCHEMAS = {'level': [schema.text_matching(schema.match_words(LEVELS))]}
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield a problem if a literal level is none of :data:`LEVELS`."""
         if arguments.get('level', 'info').lower() not in LEVELS:
             yield 'level', _('must be one of %s') % ', '.join(LEVELS)
 
     def __call__(
         self, target: plugin.Target, msg: typing.Any, level: str = 'info'
     ) -> None:
+        """Write the message to the log.
+
+        :raises: :class:`.exceptions.OperationError` if the level is none of
+            :data:`LEVELS`. The value of a field may be any text.
+        """
         if level.lower() not in LEVELS:
             raise exceptions.OperationError(
                 _('level must be one of %s') % ', '.join(LEVELS)
@@ -104,6 +116,7 @@ class ApiCall(plugin.Action):
                 yield name, check.message
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield nothing, because a request changes no data of the machine."""
         yield from ()
 
     def __call__(
@@ -154,14 +167,17 @@ def _is_mapping_of_texts(value: typing.Any) -> bool:
 
 
 def _is_timeout(seconds: float) -> bool:
+    """Return whether a number can be the time limit of a request."""
     return 0 < seconds < math.inf
 
 
 def _is_count(times: int) -> bool:
+    """Return whether a number can be the number of retries."""
     return times >= 0
 
 
 def _is_factor(seconds: float) -> bool:
+    """Return whether a number can be the backoff factor of retries."""
     return 0 <= seconds < math.inf
 
 

@@ -18,6 +18,7 @@ class SetPluginData(PluginDataAction):
     """``set-plugin-data``: set the value at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write of the value at the path."""
         yield plugin.Write(
             'plugin_data', arguments['path'], arguments['value']
         )
@@ -36,6 +37,7 @@ class ExtendPluginData(PluginDataAction):
     """``extend-plugin-data``: append the value to the list at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that appends the value to the list at the path."""
         yield plugin.Write(
             'plugin_data', arguments['path'], arguments['value'], extends=True
         )
@@ -60,6 +62,7 @@ class UnsetPluginData(PluginDataAction):
     """``unset-plugin-data``: remove the value at the path."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that removes the value at the path."""
         yield plugin.Write('plugin_data', arguments['path'])
 
     def __call__(self, target: plugin.Target, path: data_path.Path) -> None:

@@ -118,12 +118,20 @@ def _read_truth(value: typing.Any) -> bool:
 
 
 def _read_mapping(value: typing.Any) -> dict[str, typing.Any]:
+    """Return a mapping as it is.
+
+    :raises: TypeError for any other value.
+    """
     if not isinstance(value, dict):
         raise TypeError
     return value
 
 
 def _read_uuid(value: typing.Any) -> str:
+    """Return a UUID as it is written, which may be without dashes.
+
+    :raises: ValueError for any other value.
+    """
     if not isinstance(value, str) or not uuidutils.is_uuid_like(value):
         raise ValueError
     return value

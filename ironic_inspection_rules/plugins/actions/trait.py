@@ -47,13 +47,17 @@ class AddTrait(plugin.Action):
     SCHEMAS = {'name': [_NAME]}
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that adds the trait."""
         yield plugin.Write('trait', arguments['name'], True, argument='name')
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        if 'name' in arguments:
-            problem = trait_names.find_problem(arguments['name'])
-            if problem:
-                yield 'name', problem
+        """Yield a problem if a literal name is not the name of a trait."""
+        if 'name' not in arguments:
+            # The name has a field. It is checked when the rule runs.
+            return
+        problem = trait_names.find_problem(arguments['name'])
+        if problem is not None:
+            yield 'name', problem
 
     def __call__(self, target: Target, name: str) -> None:
         """Add the trait unless the node already has it.
@@ -79,6 +83,7 @@ class RemoveTrait(plugin.Action):
     """``remove-trait``: remove a trait from the node, if it has it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write that removes the trait."""
         yield plugin.Write('trait', arguments['name'], argument='name')
 
     def __call__(self, target: Target, name: str) -> None:
@@ -95,6 +100,7 @@ class SetTraits(plugin.Action):
     SCHEMAS = {'names': [{'type': 'array', 'items': _NAME}]}
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
+        """Yield the write of all traits that begin with the prefix."""
         yield plugin.Write(
             'traits', arguments['prefix'], arguments['names'], argument='names'
         )

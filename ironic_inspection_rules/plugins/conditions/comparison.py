@@ -104,6 +104,7 @@ def _make_comparable(
 
 
 def _is_number(value: typing.Any) -> bool:
+    """Return whether a value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -330,6 +331,7 @@ class OneOf(plugin.Condition):
         yield plugin.Fact(arguments['value'], relation, arguments['values'])
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield a problem if the literal values are not a list."""
         if not isinstance(arguments.get('values', []), list):
             yield 'values', _('must be a list')
 

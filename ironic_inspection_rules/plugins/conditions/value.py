@@ -80,6 +80,7 @@ class _FewValues(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield that the value is one of VALUES; inverted, that it is not."""
         yield plugin.Fact(
             arguments['value'], _relation_to_values(inverted), self.VALUES
         )
@@ -93,12 +94,14 @@ class IsTrue(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield that the value is none of the values that are false."""
         # The inverted condition also holds for other text, which a fact
         # cannot express.
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
     def __call__(self, value: typing.Any) -> bool:
+        """Return whether a value counts as true."""
         if isinstance(value, str):
             return value.lower() in ('yes', 'true')
         return isinstance(value, int | float) and bool(value)
@@ -110,6 +113,7 @@ class IsFalse(_FewValues):
     VALUES = _FALSE
 
     def __call__(self, value: typing.Any) -> bool:
+        """Return whether a value counts as false; a missing field does."""
         if value is None:
             return True
         if isinstance(value, str):
@@ -141,6 +145,7 @@ class IsEmpty(_FewValues):
     VALUES = [None, '', [], {}]
 
     def __call__(self, value: typing.Any) -> bool:
+        """Return whether a value is empty; a missing field is."""
         if value is None:
             return True
         return isinstance(value, str | list | dict) and not value
@@ -158,6 +163,7 @@ class InNet(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
+        """Yield that the address is in the subnet."""
         # The inverted condition also holds for a value that is not an address,
         # which a fact cannot express.
         if not inverted:

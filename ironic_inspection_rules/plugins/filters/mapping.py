@@ -144,6 +144,7 @@ class Lookup(plugin.Filter):
     REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield a problem if a literal mapping is something else."""
         if not isinstance(arguments.get('mapping', {}), dict):
             yield 'mapping', _('must be a mapping')
 

@@ -41,6 +41,7 @@ def require_number(value: typing.Any) -> Number:
 
 
 def _too_large_error() -> exceptions.OperationError:
+    """Return the error for a number that Python cannot represent."""
     return exceptions.OperationError(_('the number is too large'))
 
 
@@ -108,6 +109,10 @@ class Round(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any, precision: int = 0) -> Number:
+        """Return a number, rounded to some digits after the point.
+
+        :param precision: the number of digits; -3 rounds to thousands.
+        """
         # A negative precision counts digits left of the point. At this limit,
         # every number rounds to zero; below it, round() would be slow.
         limited_precision = max(precision, -_MOST_DIGITS)
@@ -167,6 +172,7 @@ class Divide(Add):
     operate = operator.truediv
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
+        """Yield a problem if a literal divisor is zero."""
         if arguments.get('number', 1) == 0:
             yield 'number', _('must not be zero')
 
@@ -231,6 +237,7 @@ def _check_table(table: typing.Any) -> list[list[typing.Any]]:
 
 
 def _no_table_error() -> exceptions.OperationError:
+    """Return the error for a value that is not a table of bounds."""
     return exceptions.OperationError(
         _('must be a list of pairs: a bound and a label')
     )

@@ -65,6 +65,11 @@ class _Select(plugin.Filter):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
+        """Build the filter, and check its literal arguments together.
+
+        :raises: :class:`.exceptions.OperationError` if the condition needs a
+            value and has none, or rejects its value.
+        """
         # Call this only for its errors, so that an invalid rule is rejected.
         # No argument has a field here, so if there is no value, it is missing.
         _make_test(

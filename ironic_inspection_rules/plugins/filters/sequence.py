@@ -127,6 +127,11 @@ class Length(plugin.Filter):
     GIVES = 'number'
 
     def __call__(self, value: typing.Any) -> int:
+        """Return the number of items, entries or characters of a value.
+
+        :raises: :class:`.exceptions.OperationError` if the value has none,
+            e.g. a number.
+        """
         if not isinstance(value, str | list | dict):
             raise exceptions.OperationError(
                 _('takes text, a list or a mapping, not %s')
@@ -220,6 +225,7 @@ class First(plugin.Filter):
     INDEX: typing.ClassVar[int] = 0
 
     def __call__(self, items: Items) -> typing.Any:
+        """Return the first or the last item, or ABSENT if there is none."""
         if not items:
             return data_path.ABSENT
         return items[self.INDEX]

@@ -54,6 +54,7 @@ class Lower(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
+        """Return a text, or the text of a number, in lower case."""
         # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
@@ -68,6 +69,7 @@ class Upper(plugin.Filter):
     GIVES = 'text'
 
     def __call__(self, value: typing.Any) -> str:
+        """Return a text, or the text of a number, in upper case."""
         # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
@@ -87,6 +89,10 @@ class Trim(plugin.Filter):
     }
 
     def __call__(self, value: typing.Any, chars: str | None = None) -> str:
+        """Return a text without certain characters at both ends.
+
+        :param chars: the characters to remove; None for white space.
+        """
         # Save the call for most values, which are text.
         if value.__class__ is not str:
             value = as_text(value)
@@ -142,6 +148,7 @@ class Replace(plugin.Filter):
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
+            """Replace for free in a short text, else pay for the result."""
             if value.__class__ is str and len(value) <= longest_free:
                 return value.replace(old, new, count)
             return replace_and_charge(allowance, value)

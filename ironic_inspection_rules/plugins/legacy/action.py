@@ -304,6 +304,7 @@ def _fill_in(
         :class:`.exceptions.OperationError` like :func:`.text.render`.
     """
     visible_data = document.InspectorData(view)
+    # If no secret is masked for this rule, it sees the data themselves.
     is_masked = view is not target.roots
     if is_masked:
         fields = list(text.fields(value))
@@ -393,7 +394,8 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     :raises: :class:`.exceptions.OperationError` if the parent does not exist,
         or if the attribute cannot hold the value.
     """
-    parent = target.get(_NODE, path[:-1])
+    parent_path = path[:-1]
+    parent = target.get(_NODE, parent_path)
     if len(path) == 2 and parent in (None, data_path.ABSENT):
         # The parent is an attribute of the node, which always exists. But the
         # data may lack it, or have null instead of an empty mapping.
@@ -406,11 +408,12 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
             raise exceptions.OperationError(
                 _('there is no place %s') % data_path.pointer(path)
             )
-        target.set(_NODE, path[:-1], [*parent[:index], value, *parent[index:]])
+        extended = [*parent[:index], value, *parent[index:]]
+        target.set(_NODE, parent_path, extended)
     elif isinstance(parent, dict):
         target.set(_NODE, path, schema.read_value(path, value, schema.NODE))
     else:
         raise exceptions.OperationError(
             _('%s does not exist, so nothing can be set in it')
-            % data_path.pointer(path[:-1])
+            % data_path.pointer(parent_path)
         )

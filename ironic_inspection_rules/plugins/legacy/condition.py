@@ -206,7 +206,7 @@ class TypedComparison(ValueCondition):
         cannot be compared.
         """
         compare = type(self).compare
-        read: typing.Callable[[typing.Any], typing.Any] = _unread
+        read: typing.Callable[[typing.Any], typing.Any] = _keep_as_it_is
         if isinstance(wanted, float):
             read = float
         elif isinstance(wanted, int):
@@ -294,12 +294,12 @@ class InspectorInNet(ValueCondition):
         that is not an address.
         """
         try:
-            network = ipaddress.ip_network(_text(wanted), strict=False)
+            network = ipaddress.ip_network(_require_text(wanted), strict=False)
         except ValueError as exc:
             raise exceptions.OperationError(
                 _('%s is not an IP network') % suggestion.quoted(wanted)
             ) from exc
-        return functools.partial(_is_in, network)
+        return functools.partial(_is_address_in, network)
 
 
 class InspectorContains(ValueCondition):
@@ -391,7 +391,7 @@ def _refuse_to_match(_allowance: budget.Budget, _value: typing.Any) -> bool:
     )
 
 
-def _text(value: typing.Any) -> str:
+def _require_text(value: typing.Any) -> str:
     """Return a text as it is.
 
     :raises: ValueError for any other value. Without this check, the library
@@ -417,14 +417,14 @@ def _read_address(
             return ipaddress.ip_address(int(value))
         # ironic-inspector rejected an address with a zone, e.g. fe80::1%eth0.
         # The library accepts it today, but still rejects one with a slash.
-        return ipaddress.ip_address(_text(value).replace('%', '/'))
+        return ipaddress.ip_address(_require_text(value).replace('%', '/'))
     except ValueError as exc:
         raise exceptions.OperationError(
             _('%s is not an IP address') % suggestion.quoted(value)
         ) from exc
 
 
-def _unread(value: typing.Any) -> typing.Any:
+def _keep_as_it_is(value: typing.Any) -> typing.Any:
     """Return a value as it is; used if the rule's value is not a number."""
     return value
 
@@ -463,7 +463,7 @@ def _is_empty(value: typing.Any, _allowance: budget.Budget) -> bool:
     return value in ('', None, [], {})
 
 
-def _is_in(
+def _is_address_in(
     network: ipaddress.IPv4Network | ipaddress.IPv6Network,
     value: typing.Any,
     _allowance: budget.Budget,

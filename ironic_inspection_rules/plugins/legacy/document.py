@@ -96,7 +96,9 @@ class InspectorData(dict[str, typing.Any]):
         self.budget = roots.budget
         self._roots = roots
         if isinstance(self.get('all_interfaces'), dict):
-            self['all_interfaces'] = self.interfaces(self['all_interfaces'])
+            self['all_interfaces'] = self.wrap_interfaces(
+                self['all_interfaces']
+            )
 
     @property
     def lldp(self) -> Container:
@@ -110,7 +112,7 @@ class InspectorData(dict[str, typing.Any]):
             return {}
         return parsed
 
-    def interfaces(self, interfaces: Container) -> interface.Interfaces:
+    def wrap_interfaces(self, interfaces: Container) -> interface.Interfaces:
         """Return interfaces that also have ironic-inspector's names.
 
         :param interfaces: interfaces as Ironic has them, by name.
@@ -304,7 +306,7 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     chosen_by_hook = document.get('valid_interfaces')
     if isinstance(chosen_by_hook, dict):
         has_hook_chosen = True
-        interfaces = document.interfaces(chosen_by_hook)
+        interfaces = document.wrap_interfaces(chosen_by_hook)
     else:
         has_hook_chosen = False
         interfaces = document['all_interfaces']
@@ -315,7 +317,7 @@ def _suitable_interfaces(document: InspectorData) -> interface.Interfaces:
     suitable = interface.choose_suitable(
         interfaces, interface.boot_mac(document), has_hook_chosen
     )
-    return document.interfaces(suitable)
+    return document.wrap_interfaces(suitable)
 
 
 _ADDED_BY_HOOKS: typing.Mapping[

@@ -249,8 +249,10 @@ def _compile_node(path: Path) -> Find | None:
         return functools.partial(
             _find_slice, slice(path.start, path.end, path.step)
         )
+    # The trees of "a.b", "a..b", "a|b" and "a where b" have two parts.
     combine = _PAIRS.get(name)
     if combine is None:
+        # This module does not support the step.
         return None
     left = _compile_node(path.left)
     right = _compile_node(path.right)
@@ -368,7 +370,7 @@ def _find_slice(
     )
 
 
-def _find_below(
+def _find_at_any_depth(
     left: Find, right: Find, value: typing.Any, allowance: budget.Budget
 ) -> Values:
     """Return the values of ``left..right``, in the order of the data.
@@ -431,7 +433,7 @@ _PAIRS: dict[
     str, typing.Callable[[Find, Find, typing.Any, budget.Budget], Values]
 ] = {
     'Child': _find_children,
-    'Descendants': _find_below,
+    'Descendants': _find_at_any_depth,
     'Union': _find_both,
     '_Union': _find_both,
     'Where': _find_where,

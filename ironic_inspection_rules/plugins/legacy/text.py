@@ -120,12 +120,16 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
 
 @text_cache.cache_short_texts(maxsize=4096, longest=256)
 def _compile(text: str) -> Render:
-    """Build a function that returns a text with its fields filled in.
+    """Build the function that fills in the fields of a text on a machine.
 
-    For ``{data[a]} GB`` and the data ``{'a': 1}``, it returns ``1 GB``.
+    The function of ``{data[a]} GB`` returns ``1 GB`` for a machine with the
+    data ``{'a': 1}``.
 
-    :raises: :class:`.exceptions.OperationError` if it is not a format string.
+    :param text: the text as it is written in a rule.
+    :raises: :class:`.exceptions.OperationError` if the text is not a format
+        string, e.g. because it lacks a bracket.
     """
+    # Literal texts, and functions that return the texts of fields.
     pieces: list[str | Render] = []
     try:
         for piece in string.Formatter().parse(text):
@@ -177,7 +181,7 @@ def steps(name: str) -> Steps:
 
 
 def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
-    """Build a function that returns the text of a field.
+    """Build the function that returns the text of a field on a machine.
 
     The field ``{data[disks][0]!r:>8}`` has the name ``data[disks][0]``, the
     format ``>8`` and the conversion ``r``.

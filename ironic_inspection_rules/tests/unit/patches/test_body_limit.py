@@ -51,19 +51,19 @@ class BodyLimitTestCase(base.IronicTestCase):
         return statuses[0]
 
     def test_requests_with_inspection_data_may_be_bigger(self):
-        body_limit.as_inspection_data('things/try')
+        body_limit.allow_size_of_inspection_data('things/try')
 
         self.assertEqual(200, self.status('/v1/things/try', 30))
         self.assertEqual(413, self.status('/v1/things/try', 31))
 
     def test_the_limits_of_others_stay(self):
-        body_limit.as_inspection_data('things/try')
+        body_limit.allow_size_of_inspection_data('things/try')
 
         self.assertEqual(200, self.status('/v1/continue_inspection', 30))
         self.assertEqual(413, self.status('/v1/things', 11))
 
     def configure(self):
-        body_limit.as_inspection_data('things/try')
+        body_limit.allow_size_of_inspection_data('things/try')
         self.config(
             group='api',
             max_json_body_depth=9,
@@ -73,7 +73,9 @@ class BodyLimitTestCase(base.IronicTestCase):
         )
 
     def assert_size(self, most_bytes, path):
-        self.assertEqual(most_bytes, body_limit.of_size(path).most_bytes)
+        self.assertEqual(
+            most_bytes, body_limit.find_size_limit(path).most_bytes
+        )
 
     def test_the_depth_is_the_option_of_ironic(self):
         self.configure()
@@ -139,14 +141,16 @@ class NoLimitTestCase(base.TestCase):
             )
 
     def test_an_ironic_without_limits_is_left_as_it_is(self):
-        body_limit.as_inspection_data('things/try')
+        body_limit.allow_size_of_inspection_data('things/try')
         body_limit.count_depth_fast()
 
-        self.assertIsNone(body_limit.of_size('/v1/things').option)
+        self.assertIsNone(body_limit.find_size_limit('/v1/things').option)
 
     def test_the_usual_limits_hold_without_options_for_them(self):
         self.assertEqual(25, body_limit.depth())
-        self.assertEqual(1024**2, body_limit.of_size('/v1/things').most_bytes)
+        self.assertEqual(
+            1024**2, body_limit.find_size_limit('/v1/things').most_bytes
+        )
 
 
 class UsualLimitTestCase(base.TestCase):
