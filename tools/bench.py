@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure this project, mostly beside what there is without it.
+"""Measure this project, and in most cases stock Ironic for comparison.
 
-Tables go to standard output in reStructuredText. Nothing is judged by time:
-it returns 0 when everything was measured, and 1 when something fails, the two
-sides do not do the same, or something that --only asks for is not there.
+It prints tables in reStructuredText to standard output. The exit code does not
+depend on the measured times. It is 0 if everything was measured, and 1 if
+something fails, if the two sides give different results, or if this machine
+lacks something for a part that --only names.
 """
 
 import argparse
@@ -21,7 +22,7 @@ BENCHMARKS = {
     'inspection': "whole inspections beside stock Ironic's",
     'queue': "durable inspection beside stock Ironic's",
     'fleet': "the API with many nodes and rules beside stock Ironic's",
-    'offline': "what works on files, beside a loop around Ironic's engine",
+    'offline': "the commands for files beside a loop around Ironic's engine",
 }
 """Descriptions of the benchmarks, by name."""
 
@@ -32,13 +33,13 @@ def main(argv: Sequence[str]) -> int:
     :param argv: the arguments of the command.
     :returns: the exit code: 1 if nothing could be measured, else 0.
     """
-    name = _choose(argv)
+    name = _read_name(argv)
     # Libraries of Ironic still import Eventlet, which emits a warning.
     warnings.filterwarnings('ignore', r'\s*Eventlet is deprecated')
     # Importing Ironic takes seconds, so only the module of this benchmark is
     # imported.
     module = importlib.import_module(f'benchmark.{name}')
-    arguments = _parse(module, name, argv[1:])
+    arguments = _read_options(module, name, argv[1:])
     parts = []
     for part in module.PARTS:
         if arguments.only and part.name not in arguments.only:
@@ -65,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _choose(argv: Sequence[str]) -> str:
+def _read_name(argv: Sequence[str]) -> str:
     """Return the name of the benchmark, which is the first argument."""
     parser = argparse.ArgumentParser(
         prog='tox -e bench --',
@@ -81,12 +82,12 @@ def _choose(argv: Sequence[str]) -> str:
         'name',
         metavar='NAME',
         choices=BENCHMARKS,
-        help=f'one of {", ".join(BENCHMARKS)}',
+        help=f'the benchmark: {", ".join(BENCHMARKS)}',
     )
     return parser.parse_args(argv[:1]).name
 
 
-def _parse(
+def _read_options(
     module: types.ModuleType, name: str, argv: Sequence[str]
 ) -> argparse.Namespace:
     """Read the arguments that follow the name of a benchmark.
@@ -106,7 +107,7 @@ def _parse(
         nargs='+',
         metavar='PART',
         choices=names,
-        help=f'what to measure, of {", ".join(names)} (all)',
+        help=f'the parts to measure: {", ".join(names)} (default: all)',
     )
     if hasattr(module, 'add_arguments'):
         module.add_arguments(parser)

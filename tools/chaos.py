@@ -2,9 +2,9 @@
 
 """Inspect many nodes while worker processes are killed at random.
 
-Starts an Ironic with SQLite, or on the database given, and worker processes;
-posts the inventories of all nodes, and kills or stops workers until all are
-done. Exits with 1 unless every node is manageable, unlocked, and shows each
+It starts an Ironic and worker processes, and posts the inventories of all
+nodes. It kills or stops workers, and starts others, until all requests are
+done. It exits with 1 unless every node is manageable, unlocked, and has every
 effect of the rules exactly once.
 """
 
@@ -29,35 +29,61 @@ WORKER = 'ironic-inspection-worker'
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument('--nodes', type=int, default=300)
     parser.add_argument(
-        '--workers', type=int, default=3, help='worker processes'
+        '--nodes',
+        type=int,
+        default=300,
+        help='number of nodes to inspect (default: %(default)s)',
     )
     parser.add_argument(
-        '--threads', type=int, default=2, help='threads of each'
+        '--workers',
+        type=int,
+        default=3,
+        help='number of worker processes (default: %(default)s)',
     )
-    parser.add_argument('--lease', type=int, default=5)
+    parser.add_argument(
+        '--threads',
+        type=int,
+        default=2,
+        help='number of threads of every worker (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--lease',
+        type=int,
+        default=5,
+        help='seconds without a sign of life after which a worker counts as '
+        'dead (default: %(default)s)',
+    )
     parser.add_argument(
         '--every',
         type=float,
         default=4.0,
-        help='mean seconds between two faults',
+        help='mean number of seconds between the ends of two workers '
+        '(default: %(default)s)',
     )
     parser.add_argument(
         '--signal',
         choices=('KILL', 'TERM', 'both'),
         default='KILL',
-        help='what a worker gets',
+        help='the signal that ends a worker; "both" chooses one of the two '
+        'at random (default: %(default)s)',
     )
     parser.add_argument(
-        '--database', help='SQLAlchemy URL of an empty database'
+        '--database',
+        help='SQLAlchemy URL of an empty database (default: SQLite)',
     )
-    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument(
+        '--seed',
+        type=int,
+        default=1,
+        help='seed of the random choices (default: %(default)s)',
+    )
     parser.add_argument(
         '--patience',
         type=float,
         default=900,
-        help='seconds until it counts as failed',
+        help='seconds after which requests that are not done count as a '
+        'problem (default: %(default)s)',
     )
     return parser.parse_args()
 

@@ -3,13 +3,14 @@
 
 """Check the names of other projects that the documents use.
 
-Looks for each name of tools/deployments.yaml in the sources of its project,
-and says which are not where they were, and where they are now. Then it makes
-the changes of deploy/kolla and deploy/metal3 in the files of those projects.
+It searches the sources of every project for its names in
+tools/deployments.yaml. It prints the names that are no longer in their place,
+and where they are now. Then it tries the changes of deploy/kolla and
+deploy/metal3 on the files of those projects.
 
     python tools/check_deployments.py                  # clones all projects
-    python tools/check_deployments.py kayobe bifrost   # only these
-    python tools/check_deployments.py kayobe=../kayobe # what is there
+    python tools/check_deployments.py kayobe bifrost   # clones only these two
+    python tools/check_deployments.py kayobe=../kayobe # uses this checkout
     python tools/check_deployments.py --release stable/2026.2 kolla
 """
 
@@ -329,9 +330,11 @@ def main(argv: list[str] | None = None) -> int:
         'project',
         nargs='*',
         metavar='PROJECT[=PLACE]',
-        help='a project, and its checkout or Git repository',
+        help='a project, with the place of its checkout or Git repository',
     )
-    parser.add_argument('--release', help='another branch or tag of these')
+    parser.add_argument(
+        '--release', help='the branch or tag to check, if not the usual one'
+    )
     arguments = parser.parse_args(argv)
     projects, names, _ours = load()
     # The places of projects by their names; empty for the URL in the file.

@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Collects the fields that inspection data have, from the code that puts them.
+"""Collects the fields of inspection data from the code that sets them.
 
-Reads the wheels of ironic and of ironic-python-agent, which pip downloads:
-what the ramdisk's collectors post, what Ironic's hooks add, what inspection
-by Redfish puts there. ``ironic-inspection-rules lint`` knows a mistyped field
-by the file that this writes.
+pip downloads the wheels of ironic and of ironic-python-agent. The fields are
+those that the ramdisk's collectors post, that Ironic's hooks add, and that
+inspection by Redfish sets. ``ironic-inspection-rules lint`` recognizes
+mistyped fields by the file that this program writes.
 
-Code does not say of what type a field is. Types are those of machines: of
-their inventories in files that are named, with or without plugin data. A
-field of which these have values of two types has none.
+The code does not show the type of a field. The types come from the files of
+machines that the command line names. Such a file contains an inventory, with
+or without plugin data. A field whose values have several types in these files
+gets no type.
 
     python tools/collect_inventory_fields.py tools/samples/inventory-*.json \\
         > ironic_inspection_rules/kit/machine/inventory_fields.yaml
 """
 
+import argparse
 import ast
 from collections.abc import Callable, Iterable, Iterator
+import functools
 import json
 import pathlib
 import subprocess
@@ -328,9 +331,10 @@ def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
             yield f'plugin_data.{mapping}.*.{name}'
 
 
-def collect(directory: str) -> dict[str, Any]:
+def collect(paths: Iterable[str], directory: str) -> dict[str, Any]:
     """Collect the fields of all releases.
 
+    :param paths: the paths of the files of machines.
     :param directory: the directory for downloads.
     :returns: ``made_from``; ``fields``, the sources of every field by path,
         such as ``{'hook': 'parse-lldp', 'since': '36.0.0'}``; and ``types``,
@@ -341,6 +345,7 @@ def collect(directory: str) -> dict[str, Any]:
     releases_of: dict[str, dict[tuple[str, str], list[str]]] = {}
 
     def note(path: str, kind: str, name: str, release: str) -> None:
+        """Store that a release has a field, with the source of the field."""
         by_source = releases_of.setdefault(path, {})
         releases = by_source.setdefault((kind, name), [])
         if release not in releases:
@@ -353,7 +358,7 @@ def collect(directory: str) -> dict[str, Any]:
             for path, collector in posted:
                 note(path, 'collector', collector, release)
                 if path == 'inventory.bmc_address':
-                    # Ours, see machine.machine_file.
+                    # Rules may also read the address at this place.
                     note(
                         'plugin_data.bmc_address',
                         'collector',
@@ -382,7 +387,7 @@ def collect(directory: str) -> dict[str, Any]:
             *(f'ironic-{release}' for release in RELEASES),
         ],
         'fields': fields,
-        'types': types(sys.argv[1:], fields),
+        'types': types(paths, fields),
     }
 
 
@@ -480,5 +485,20 @@ def write(collect: Callable[[str], dict[str, Any]], tool: str) -> None:
     )
 
 
+def main() -> None:
+    """Write the fields of all releases to standard output."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'files', nargs='*', metavar='FILE', help='the inventory of a machine'
+    )
+    parsed = parser.parse_args()
+    write(
+        functools.partial(collect, parsed.files), 'collect_inventory_fields.py'
+    )
+
+
 if __name__ == '__main__':
-    write(collect, 'collect_inventory_fields.py')
+    main()

@@ -2,15 +2,16 @@
 
 """Collects the names that Ironic knows in driver_info and properties of nodes.
 
-Reads the wheels of ironic, which pip downloads: what the in-tree drivers
-declare as their properties, and what Ironic's code looks up or sets by name.
-``ironic-inspection-rules lint`` knows a mistyped name by the file that this
-writes.
+pip downloads the wheels of ironic. The names are those that the in-tree
+drivers declare as their properties, and those that Ironic's code looks up or
+sets. ``ironic-inspection-rules lint`` recognizes mistyped names by the file
+that this program writes.
 
     python tools/collect_node_fields.py > \\
         ironic_inspection_rules/kit/machine/node_fields.yaml
 """
 
+import argparse
 import ast
 from collections.abc import Iterator
 import zipfile
@@ -125,4 +126,9 @@ def collect(directory: str) -> dict[str, object]:
 
 
 if __name__ == '__main__':
+    # There are no arguments, but --help prints what the command does.
+    argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
     collect_inventory_fields.write(collect, 'collect_node_fields.py')

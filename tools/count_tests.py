@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sum up all test runs that stestr keeps in ``.stestr``.
+"""Count the tests of all runs that stestr keeps in ``.stestr``.
 
-Prints what failed and a sum, and exits with 1 when a test failed or no test
-ran.
+It prints the names of the tests that failed, and the number of tests by
+outcome. It exits with 1 if a test failed or if no test passed.
 """
 
+import argparse
 import collections
 import sys
 import typing
@@ -37,6 +38,7 @@ def group_tests() -> dict[str, list[str]]:
         # The default value binds the outcomes of this run instead of the last
         # one.
         def add(test: typing.Any, outcomes: dict[str, str] = outcomes) -> None:
+            """Store the outcome of a test that has ended."""
             # Tests with any other status, such as "exists", did not run.
             if test['status'] in OUTCOMES:
                 outcomes[test['id']] = OUTCOMES[test['status']]
@@ -55,6 +57,8 @@ def main() -> int:
 
     :returns: 1 if a test failed or none passed, otherwise 0.
     """
+    # There are no arguments, but --help prints what the command does.
+    argparse.ArgumentParser(description=__doc__).parse_args()
     groups = group_tests()
     for name in groups['failed']:
         print(f'FAILED: {name}')

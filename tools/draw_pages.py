@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Draw the pictures of pages and of a plan that the documents have anew."""
+"""Draw the pictures of report pages and of a plan in the documents again."""
 
 import argparse
 import io
@@ -143,7 +143,7 @@ def main() -> None:
     parser.add_argument(
         '--plan',
         action='store_true',
-        help='draw the plan alone, without a browser',
+        help='draw only the plan, which needs no browser',
     )
     arguments = parser.parse_args()
     (STATIC / 'plan.svg').write_text(plan())

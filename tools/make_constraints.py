@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write the constraints files of all tested Ironics, and that of the tools.
+"""Write a constraints file for every tested Ironic, and one for the tools.
 
-Each is resolved for all supported Pythons at once, from OpenStack's upper
-constraints at the time of that release and what our own requirements name.
-Versions that a file has already stay, unless --upgrade is given. Needs git and
-uv. "make constraints" runs it.
+A file is resolved for all supported Pythons at once. It follows OpenStack's
+upper constraints at the time of the release, and contains everything that our
+own requirements name. Versions that are already in a file are kept, unless
+--upgrade is given. This needs git and uv. "make constraints" runs it.
 """
 
 import argparse
@@ -145,7 +145,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         '--upgrade',
         action='store_true',
-        help='take the newest of all that OpenStack does not constrain',
+        help='use the newest version of every package that OpenStack does '
+        'not constrain',
     )
     parser.add_argument(
         '--requirements',

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""See which small mistakes in the code no unit test would notice.
+"""Find small mistakes in the code that no unit test notices.
 
-Runs each module of the unit tests once, to see which lines it runs. Then
-cosmic-ray makes the mistakes, in copies of this repository, and the modules
-that run the line of the mistake are tried, those of the same room first.
-Mutants of type hints are left out: nothing runs these. What lives is printed
-as a diff; it is a test that is missing, or a mutant that means the same.
+It runs every module of the unit tests once to find out which lines it runs.
+Then cosmic-ray makes one mistake at a time in copies of this repository, and
+the modules that run the changed line are tried, beginning with those of the
+same package. Such a changed copy is called a mutant. Type hints are not
+changed, because no test runs them. A mutant that no test notices is printed as
+a diff. Either a test is missing, or the mutant means the same as the code.
 """
 
 import argparse
@@ -372,20 +373,29 @@ def main(argv: list[str]) -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument('rooms', nargs='*', default=ROOMS, metavar='ROOM')
     arguments.add_argument(
-        '--count', type=int, default=20, help='mutants of each room'
+        '--count',
+        type=int,
+        default=20,
+        help='number of mutants of each package (default: %(default)s)',
     )
-    arguments.add_argument('--seed', type=int, default=random.randrange(10**6))
+    arguments.add_argument(
+        '--seed',
+        type=int,
+        default=random.randrange(10**6),
+        help='seed of the random choice of mutants',
+    )
     arguments.add_argument(
         '--seconds',
         type=float,
         default=math.inf,
-        help='of tests to try on each mutant, the nearest and quickest first',
+        help='seconds that the tests of one mutant may take together; the '
+        'nearest and quickest tests run first',
     )
     arguments.add_argument(
         '--learned',
         type=pathlib.Path,
-        help='a directory to keep what tests run, for the '
-        'next time with the same code',
+        help='a directory in which the lines that tests run are stored for '
+        'the next run with the same code',
     )
     parsed = arguments.parse_args(argv)
     print(f'--seed {parsed.seed}', flush=True)

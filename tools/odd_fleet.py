@@ -3,10 +3,11 @@
 
 """Plant faults in generated fleets, and count which of them are found.
 
-Without ``--write`` it prints, by size of the groups and by fault, how many
-were planted, missed, and what was found without being there. With it, a
-directory gets the inventories of one fleet, for measurements. What was
-planted is printed. The seed gives the same fleet again.
+Without ``--write``, it prints for every size of groups how many faults were
+planted and missed, and how many machines were reported without a fault. With
+``--write``, it writes the inventories of one fleet to a directory, for
+measurements, and prints the planted faults. The same seed gives the same fleet
+again.
 """
 
 import argparse
@@ -28,37 +29,48 @@ def main() -> int:
         as odd without a fault; otherwise 0.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--seed', type=int, default=random.randrange(10**6))
+    parser.add_argument(
+        '--seed',
+        type=int,
+        default=random.randrange(10**6),
+        help='seed of the random choices, which gives the same fleet again '
+        '(default: a random number)',
+    )
     parser.add_argument(
         '--sizes',
         type=int,
         nargs='+',
         default=[5, 6, 8, 10, 20, 40, 100, 500],
-        help='Machines of a group',
+        help='numbers of machines in a group (default: %(default)s)',
     )
     parser.add_argument(
-        '--machines', type=int, default=2000, help='Machines of each size'
+        '--machines',
+        type=int,
+        default=2000,
+        help='number of machines in all groups of one size, or in the fleet '
+        'that is written (default: %(default)s)',
     )
     parser.add_argument(
         '--share',
         type=float,
         default=0.2,
-        help='Of the machines that are broken',
+        help='share of the machines that have a fault (default: %(default)s)',
     )
     parser.add_argument(
         '--two-kinds',
         action='store_true',
-        help='Two populations in each group',
+        help='make two populations of machines in every group',
     )
     parser.add_argument(
         '--write',
         type=pathlib.Path,
-        help='Directory for the inventories of one fleet',
+        metavar='DIRECTORY',
+        help='write the inventories of one fleet to this directory instead',
     )
     parser.add_argument(
         '--details',
         action='store_true',
-        help='Print what was missed and what was wrong',
+        help='print every missed fault and every wrong report',
     )
     parsed = parser.parse_args()
     draw = random.Random(parsed.seed)

@@ -7,6 +7,8 @@ databases, and a database of this name. It may be run again. A server that does
 not respond is skipped, and the tests that need it will be skipped, too.
 """
 
+import argparse
+
 import sqlalchemy as sa
 
 MYSQL = 'mysql+pymysql://root@127.0.0.1/mysql'
@@ -48,6 +50,8 @@ def prepare_postgresql(connection: sa.Connection) -> None:
 
 def main() -> None:
     """Prepare both servers, and print which of them are ready."""
+    # There are no arguments, but --help prints what the command does.
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for url, prepare in (
         (MYSQL, prepare_mysql),
         (POSTGRESQL, prepare_postgresql),

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pack documents and a container layer beside the wheel, and install them all.
+"""Pack the documents and a container layer, and try all files of a release.
 
     tools/release.py [--ironic 39.0.0]
 
-Needs the wheel and the source distribution in dist/, the built documents, and
-an index of packages: "make release" runs it. What it made is installed into
-new environments, as its users do:
+It needs the wheel and the source distribution in dist/, the built documents,
+and an index of packages. "make release" runs it. The files are installed into
+new environments, as users do:
 
-* wheel and source distribution where nothing else is installed. The tools on
-  files have to work there.
-* the layer beside a stock Ironic, without an index. The tables are made by
-  what it installed.
+* the wheel and the source distribution without any other package. The commands
+  for files must work there.
+* the layer beside a stock Ironic, without an index. The installed command then
+  creates the tables.
 """
 
 import argparse
@@ -250,7 +250,7 @@ def main() -> int:
         '--ironic',
         default='39.0.0',
         metavar='VERSION',
-        help='that the layer is for (default: %(default)s)',
+        help='the Ironic that the layer is for (default: %(default)s)',
     )
     arguments = parser.parse_args()
     wheel = find_one('*.whl')

@@ -33,11 +33,12 @@ _SERVER_PACKAGES = {'mysql': 'mariadb-server', 'postgresql': 'postgresql'}
 
 
 def _need_nothing(_arguments: argparse.Namespace) -> str | None:
+    """Return None: a part needs nothing unless it says so."""
     return None
 
 
 def _add_nothing(_group: argparse._ArgumentGroup) -> None:
-    pass
+    """Declare no options: most parts have none of their own."""
 
 
 @dataclasses.dataclass(frozen=True)

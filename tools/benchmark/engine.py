@@ -335,6 +335,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_rules(group: argparse._ArgumentGroup) -> None:
+    """Declare the option for the numbers of rules."""
     group.add_argument(
         '--rules',
         type=int,
@@ -346,6 +347,7 @@ def _add_rules(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_many(group: argparse._ArgumentGroup) -> None:
+    """Declare the option for the number of rules of a large set."""
     group.add_argument(
         '--many',
         type=int,

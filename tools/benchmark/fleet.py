@@ -432,6 +432,7 @@ def try_rules(arguments: argparse.Namespace) -> None:
 
 
 def _missing(_arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     if importlib.util.find_spec('pyuwsgi') is None:
         return 'there is no uWSGI for this Python: pip install pyuwsgi'
     return common.missing_database('mysql')
@@ -443,11 +444,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         '--database',
         default='mysql',
         choices=('sqlite', 'mysql', 'postgresql'),
-        help='what all parts but "rules" work on',
+        help='the database for all parts except "rules"',
     )
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--nodes',
         type=int,
@@ -463,21 +465,25 @@ def _add_arguments(group: argparse._ArgumentGroup) -> None:
         help='number of rules',
     )
     group.add_argument(
-        '--processes', type=int, default=2, metavar='COUNT', help='of the API'
+        '--processes',
+        type=int,
+        default=2,
+        metavar='COUNT',
+        help='number of processes of the API',
     )
     group.add_argument(
         '--jobs',
         type=int,
         default=4,
         metavar='COUNT',
-        help='pages at a time; as many as the command has',
+        help='number of pages that are requested at the same time',
     )
     group.add_argument(
         '--peer',
         type=int,
         default=500,
         metavar='COUNT',
-        help="nodes that stock Ironic's API is measured on",
+        help="number of nodes for the measurement of stock Ironic's API",
     )
 
 

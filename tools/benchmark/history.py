@@ -177,23 +177,25 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     return common.missing_database(arguments.database)
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--inspections',
         type=int,
         default=100,
         metavar='COUNT',
-        help='of the machine, with history and without',
+        help='number of inspections of the machine, with history and without',
     )
     group.add_argument(
         '--size',
         type=int,
         default=40_000,
         metavar='BYTES',
-        help='of the data of an inspection as JSON, about',
+        help='approximate size of the data of an inspection, as JSON',
     )
 
 

@@ -101,6 +101,7 @@ def _inspect(client: Any) -> float:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--rules',
         type=int,
@@ -113,7 +114,7 @@ def _add_arguments(group: argparse._ArgumentGroup) -> None:
         type=int,
         default=20,
         metavar='COUNT',
-        help='of each Ironic, with rules and without',
+        help='number of inspections by each Ironic, with rules and without',
     )
 
 

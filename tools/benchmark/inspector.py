@@ -180,6 +180,7 @@ def _missing(arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--inspector',
         metavar='PYTHON',

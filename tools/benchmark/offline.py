@@ -129,6 +129,7 @@ def compare_on(
 
 
 def _cells(measured: Measured) -> tuple[str, str]:
+    """Return the cells with the seconds and the MiB of a command."""
     return f'{measured.seconds:.1f}', f'{measured.memory / 2**20:.0f}'
 
 
@@ -267,14 +268,15 @@ def memory(process: psutil.Process) -> int:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--inventories',
         type=int,
         nargs='+',
         default=[2000],
         metavar='COUNT',
-        help='numbers of inventories; several '
-        'show whether memory grows with them',
+        help='numbers of inventories; with several, the table shows whether '
+        'the memory grows with them',
     )
     group.add_argument(
         '--rules',
@@ -288,7 +290,7 @@ def _add_arguments(group: argparse._ArgumentGroup) -> None:
         type=int,
         default=40_000,
         metavar='BYTES',
-        help='of an inventory, about',
+        help='approximate size of an inventory',
     )
 
 

@@ -140,6 +140,7 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _missing(_arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     missing = browser.missing()
     if missing:
         return f'{missing}: apt-get install chromium chromium-driver'
@@ -147,19 +148,20 @@ def _missing(_arguments: argparse.Namespace) -> str | None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--machines',
         type=int,
         default=10_000,
         metavar='COUNT',
-        help='on a page',
+        help='number of machines on a page',
     )
     group.add_argument(
         '--page-rules',
         type=int,
         default=100,
         metavar='COUNT',
-        help='on a page',
+        help='number of rules on a page',
     )
 
 

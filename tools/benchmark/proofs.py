@@ -125,6 +125,7 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--proved-rules',
         type=int,

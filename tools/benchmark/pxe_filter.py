@@ -252,12 +252,14 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _missing(_arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     if os.geteuid():
         return 'it makes a network of its own, which takes root'
     return common.missing_program('nft', 'nftables')
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--ports',
         type=int,
@@ -268,8 +270,8 @@ def _add_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         '--ports-database',
         metavar='URL',
-        help='of an empty database that is reached by a file, '
-        'be it a socket (default: SQLite)',
+        help='URL of an empty database that is a file or is reached by a '
+        'socket (default: SQLite)',
     )
 
 

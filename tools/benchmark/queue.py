@@ -346,10 +346,12 @@ def _times(measured: list[Batch], reference: list[Batch], name: str) -> str:
 
 
 def _missing_server(_arguments: argparse.Namespace) -> str | None:
+    """Return what to do if there is no MariaDB server, or None."""
     return common.missing_database('mysql')
 
 
 def _missing_broker(_arguments: argparse.Namespace) -> str | None:
+    """Return what to do if MariaDB or RabbitMQ is missing, or None."""
     return common.missing_database('mysql') or common.missing_broker()
 
 
@@ -360,38 +362,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=10_000,
         metavar='COUNT',
-        help='nodes that are not inspected',
+        help='number of nodes that are not inspected',
     )
     parser.add_argument(
         '--lone',
         type=int,
         default=30,
         metavar='COUNT',
-        help='lone inspections of each Ironic',
+        help='number of inspections, one at a time, by each Ironic',
     )
 
 
 def _add_batches(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of the parts that post batches."""
     group.add_argument(
         '--batch',
         type=int,
         default=300,
         metavar='COUNT',
-        help='inventories in a batch',
+        help='number of inventories in a batch',
     )
     group.add_argument(
         '--at-once',
         type=int,
         default=16,
         metavar='COUNT',
-        help='inventories that are posted at the same time',
+        help='number of inventories that are posted at the same time',
     )
     group.add_argument(
         '--rounds',
         type=int,
         default=3,
         metavar='COUNT',
-        help='batches for each Ironic and number of workers',
+        help='number of batches for each Ironic and number of workers',
     )
     group.add_argument(
         '--workers',

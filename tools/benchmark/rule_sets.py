@@ -214,10 +214,12 @@ def list_all(client: Client, count: int, table: common.Table) -> None:
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     return common.missing_database(arguments.database)
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--set-size',
         type=int,

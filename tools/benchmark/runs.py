@@ -92,10 +92,12 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     return common.missing_database(arguments.database)
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--database',
         default='sqlite',

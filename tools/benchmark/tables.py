@@ -215,6 +215,10 @@ class Server:
         return sum(spent.user + spent.system for spent in times)
 
     def _memory(self, name: str) -> float:
+        """Return a figure of the memory of all processes, in MiB.
+
+        :param name: the name of the figure in ``/proc/…/status``.
+        """
         return sum(
             _mebibytes(
                 pathlib.Path(f'/proc/{process.pid}/status').read_text(), name
@@ -351,6 +355,7 @@ def _inventory(machine: fleet.Machine, number: int) -> dict[str, object]:
 
 
 def _add_rows(group: argparse._ArgumentGroup) -> None:
+    """Declare the option for the number of rows."""
     group.add_argument(
         '--rows',
         type=int,
@@ -361,6 +366,7 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_machines(group: argparse._ArgumentGroup) -> None:
+    """Declare the option for the number of machines."""
     group.add_argument(
         '--machines',
         type=int,

@@ -140,6 +140,7 @@ class Lists:
             answer = self._get(answer['next'])
 
     def _get(self, url: str, **parameters: str | int) -> typing.Any:
+        """Return the JSON data of an answer, or raise its error."""
         answer = self._client.get(url, params=parameters or None)
         answer.raise_for_status()
         return answer.json()
@@ -240,10 +241,12 @@ def measure(arguments: argparse.Namespace) -> None:
 
 
 def _missing(arguments: argparse.Namespace) -> str | None:
+    """Return what this machine lacks for the benchmark, or None."""
     return common.missing_database(arguments.database)
 
 
 def _add_arguments(group: argparse._ArgumentGroup) -> None:
+    """Declare the options of this part."""
     group.add_argument(
         '--sizes',
         nargs='+',
