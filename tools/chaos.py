@@ -26,7 +26,7 @@ from ironic_inspection_rules.tests.live import service
 WORKER = 'ironic-inspection-worker'
 
 
-def arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -88,7 +88,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def configuration(settings: argparse.Namespace) -> options.Options:
+def make_configuration(settings: argparse.Namespace) -> options.Options:
     """Return the options of all services, by section.
 
     :param settings: the parsed command line.
@@ -200,9 +200,9 @@ def main() -> int:
 
     :returns: 1 if there are problems, otherwise 0.
     """
-    settings = arguments()
+    settings = parse_arguments()
     directory = tempfile.mkdtemp(prefix='chaos-')
-    with launcher.Ironic(directory, configuration(settings)) as ironic:
+    with launcher.Ironic(directory, make_configuration(settings)) as ironic:
         problems = run(ironic, settings)
     for problem in problems:
         print(problem)

@@ -91,7 +91,8 @@ class Name:
         more``.
         """
         paths = {
-            str(path.relative_to(checkout)): path for path in _files(checkout)
+            str(path.relative_to(checkout)): path
+            for path in _list_searched_files(checkout)
         }
         # The file may have moved into another folder.
         places = [name for name in paths if name.endswith(f'/{self.file}')]
@@ -99,7 +100,7 @@ class Name:
             places = [
                 name
                 for name, path in paths.items()
-                if self.text in _text(path)
+                if self.text in _read_text(path)
             ]
         if not places:
             return '; it is nowhere else'
@@ -134,7 +135,7 @@ def load(
     return projects, names, data['ours']
 
 
-def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
+def _list_searched_files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yield the files that may contain a name that has moved."""
     for path in sorted(checkout.rglob('*')):
         folders = path.relative_to(checkout).parts
@@ -146,11 +147,12 @@ def _files(checkout: pathlib.Path) -> Iterator[pathlib.Path]:
             yield path
 
 
-def _text(path: pathlib.Path) -> str:
+def _read_text(path: pathlib.Path) -> str:
+    """Return the text of a file, which may be a binary file."""
     return path.read_text(errors='replace')
 
 
-def sources(
+def fetch_sources(
     project: Project, place: str, release: str, directory: pathlib.Path
 ) -> pathlib.Path:
     """Return a directory with the sources of a project.
@@ -184,7 +186,7 @@ def sources(
     return target
 
 
-def revision(checkout: pathlib.Path) -> str:
+def describe_revision(checkout: pathlib.Path) -> str:
     """Return commit and date of a clone, e.g. ``1a2b3c4 of 2026-11-30``.
 
     The result is empty if the directory is not a clone.
@@ -350,7 +352,7 @@ def main(argv: list[str] | None = None) -> int:
         for name, place in places.items():
             project = projects[name]
             release = arguments.release or project.release
-            checkout = sources(
+            checkout = fetch_sources(
                 project, place or project.git, release, pathlib.Path(temporary)
             )
             of_project = [
@@ -361,7 +363,7 @@ def main(argv: list[str] | None = None) -> int:
             problems = check(project, of_project, checkout)
             count += len(problems)
             print(
-                f'{name}, {release} {revision(checkout)}: '
+                f'{name}, {release} {describe_revision(checkout)}: '
                 f'{len(of_project)} places, {len(problems)} moved'
             )
             for problem in problems:

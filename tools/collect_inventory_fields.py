@@ -124,7 +124,7 @@ def fetch(name: str, version: str | None, directory: str) -> pathlib.Path:
     return next(target.glob('*.whl'))
 
 
-def stores(tree: ast.AST, variable: str) -> Iterator[str]:
+def find_assigned_paths(tree: ast.AST, variable: str) -> Iterator[str]:
     """Yield the paths below a variable to which code assigns values.
 
     For example, for the variable ``v``, both ``v['a']['b'] = 1`` and
@@ -134,20 +134,20 @@ def stores(tree: ast.AST, variable: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                path = _path(target, variable)
+                path = _path_of_target(target, variable)
                 if path is not None:
                     yield path
-                    yield from _keys(node.value, path)
+                    yield from _list_paths_of_keys(node.value, path)
         elif isinstance(node, ast.Call):
             method = node.func
             if isinstance(method, ast.Attribute) and method.attr == 'update':
-                path = _path(method.value, variable)
+                path = _path_of_target(method.value, variable)
                 if path is not None:
                     for argument in node.args:
-                        yield from _keys(argument, path)
+                        yield from _list_paths_of_keys(argument, path)
 
 
-def _path(target: ast.expr, variable: str) -> str | None:
+def _path_of_target(target: ast.expr, variable: str) -> str | None:
     """Return the path below a variable to which code assigns a value.
 
     :param target: the left side of the assignment.
@@ -160,13 +160,13 @@ def _path(target: ast.expr, variable: str) -> str | None:
         return None
     if not isinstance(target.slice, ast.Constant):
         return None
-    above = _path(target.value, variable)
+    above = _path_of_target(target.value, variable)
     if above is None:
         return None
     return f'{above}.{target.slice.value}'
 
 
-def _keys(value: ast.expr, path: str) -> Iterator[str]:
+def _list_paths_of_keys(value: ast.expr, path: str) -> Iterator[str]:
     """Yield the paths of the constant keys of a literal mapping.
 
     For example, ``{'a': {'b': 1}}`` at the path ``.x`` gives ``.x.a`` and
@@ -180,10 +180,10 @@ def _keys(value: ast.expr, path: str) -> Iterator[str]:
         if isinstance(key, ast.Constant):
             inner = f'{path}.{key.value}'
             yield inner
-            yield from _keys(item, inner)
+            yield from _list_paths_of_keys(item, inner)
 
 
-def _function(tree: ast.AST, name: str) -> ast.FunctionDef:
+def _find_function(tree: ast.AST, name: str) -> ast.FunctionDef:
     """Return the definition of a function.
 
     :raises: LookupError if it no longer exists, so that this tool must be
@@ -195,7 +195,7 @@ def _function(tree: ast.AST, name: str) -> ast.FunctionDef:
     raise LookupError(name)
 
 
-def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
+def _list_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
     """Yield the names and the values of a module's constants."""
     for node in tree.body:
         if not isinstance(node, ast.Assign):
@@ -207,32 +207,36 @@ def _named_constants(tree: ast.Module) -> Iterator[tuple[str, object]]:
             yield target.id, node.value.value
 
 
-def ramdisk(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
+def list_ramdisk_fields(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yield all fields that the ramdisk posts, with their collectors.
 
     For example, ``data['numa_topology'] = …`` in the function of a collector
     gives ``('plugin_data.numa_topology', 'numa-topology')``.
     """
-    yield from _hardware(ast.parse(wheel.read(f'{AGENT}hardware.py')))
+    yield from _list_hardware_fields(
+        ast.parse(wheel.read(f'{AGENT}hardware.py'))
+    )
     for file, functions in COLLECTORS.items():
         tree = ast.parse(wheel.read(f'{AGENT}{file}'))
         for function, collector in functions.items():
-            for path in stores(_function(tree, function), 'data'):
+            for path in find_assigned_paths(
+                _find_function(tree, function), 'data'
+            ):
                 # The fields of the inventory come from hardware.py.
                 if path not in ('', '.inventory'):
                     yield f'plugin_data{path}', collector
     # A device is appended to a list, so no path below "data" leads to its
     # keys.
     tree = ast.parse(wheel.read(f'{AGENT}inspector.py'))
-    for node in ast.walk(_function(tree, 'collect_pci_devices_info')):
+    for node in ast.walk(_find_function(tree, 'collect_pci_devices_info')):
         if isinstance(node, ast.Dict):
-            for path in _keys(node, 'plugin_data.pci_devices[]'):
+            for path in _list_paths_of_keys(node, 'plugin_data.pci_devices[]'):
                 yield path, 'pci-devices'
     for collector, path in OPEN['ramdisk'].items():
         yield path, collector
 
 
-def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _list_hardware_fields(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield the fields of objects that the ramdisk puts into the inventory.
 
     For example, the attribute ``count`` of the class ``CPU`` gives
@@ -247,16 +251,16 @@ def _hardware(tree: ast.Module) -> Iterator[tuple[str, str]]:
             collector = 'default'
             if 'usb' in place:
                 collector = 'usb-devices'
-            for name in _serialized(node):
+            for name in _list_posted_attributes(node):
                 yield f'{place}.{name}', collector
         if node.name == 'HardwareManager':
-            for path in stores(
-                _function(node, 'list_hardware_info'), 'hardware_info'
+            for path in find_assigned_paths(
+                _find_function(node, 'list_hardware_info'), 'hardware_info'
             ):
                 yield f'inventory{path}', 'default'
 
 
-def _serialized(node: ast.ClassDef) -> list[str]:
+def _list_posted_attributes(node: ast.ClassDef) -> list[str]:
     """Return the attributes of a class that the ramdisk posts.
 
     :raises: LookupError if the class does not list them.
@@ -273,44 +277,44 @@ def _serialized(node: ast.ClassDef) -> list[str]:
     raise LookupError(node.name)
 
 
-def redfish(wheel: zipfile.ZipFile) -> set[str]:
+def list_redfish_fields(wheel: zipfile.ZipFile) -> set[str]:
     """Return the fields that inspection by Redfish reports."""
     tree = ast.parse(wheel.read(f'{MODULES}redfish/inspect.py'))
     fields: set[str] = set()
     for variable, places in REDFISH.items():
-        for path in stores(tree, variable):
+        for path in find_assigned_paths(tree, variable):
             if path:
                 fields.update(place + path for place in places)
     return fields
 
 
-def hooks(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
+def list_hook_fields(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yield the fields that hooks of Ironic add, and the hooks' names."""
     directory = f'{MODULES}inspector/'
     for file in wheel.namelist():
         if file.startswith(f'{directory}hooks/') and file.endswith('.py'):
             tree = ast.parse(wheel.read(file))
             name = pathlib.Path(file).stem.replace('_', '-')
-            for path in stores(tree, 'plugin_data'):
+            for path in find_assigned_paths(tree, 'plugin_data'):
                 if path:
                     yield f'plugin_data{path}', name
     parsers = ast.parse(wheel.read(f'{directory}lldp_parsers.py'))
-    for constant, field in _named_constants(parsers):
+    for constant, field in _list_constants(parsers):
         if constant.endswith('_NM'):
             yield f'plugin_data.parsed_lldp.*.{field}', 'parse-lldp'
     for name, path in OPEN['hook'].items():
         yield path, name
 
 
-def flags(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
+def list_api_fields(wheel: zipfile.ZipFile) -> Iterator[tuple[str, str]]:
     """Yield the fields that Ironic's API adds to posted data."""
     tree = ast.parse(wheel.read(f'{MODULES}inspect_utils.py'))
-    for constant, field in _named_constants(tree):
+    for constant, field in _list_constants(tree):
         if constant == 'AUTO_DISCOVERED_FLAG':
             yield f'plugin_data.{field}', 'auto-discovery'
 
 
-def interfaces_of_hook(fields: Iterable[str]) -> Iterator[str]:
+def list_interface_fields(fields: Iterable[str]) -> Iterator[str]:
     """Yield the fields of an interface that validate-interfaces stores.
 
     For example, ``inventory.interfaces[].name`` gives
@@ -352,7 +356,7 @@ def collect(paths: Iterable[str], directory: str) -> dict[str, Any]:
             releases.append(release)
 
     with zipfile.ZipFile(agent) as wheel:
-        posted = list(ramdisk(wheel))
+        posted = list(list_ramdisk_fields(wheel))
     for release in RELEASES:
         with zipfile.ZipFile(fetch('ironic', release, directory)) as wheel:
             for path, collector in posted:
@@ -365,19 +369,19 @@ def collect(paths: Iterable[str], directory: str) -> dict[str, Any]:
                         collector,
                         release,
                     )
-            for path in redfish(wheel):
+            for path in list_redfish_fields(wheel):
                 note(path, 'interface', 'redfish', release)
-            for path, hook in hooks(wheel):
+            for path, hook in list_hook_fields(wheel):
                 note(path, 'hook', hook, release)
-            for path, service in flags(wheel):
+            for path, service in list_api_fields(wheel):
                 note(path, 'service', service, release)
             posted_fields = [path for path, _collector in posted]
-            for path in interfaces_of_hook(posted_fields):
+            for path in list_interface_fields(posted_fields):
                 note(path, 'hook', 'validate-interfaces', release)
     fields = {}
     for path, by_source in sorted(releases_of.items()):
         fields[path] = [
-            _source(kind, name, releases)
+            _describe_source(kind, name, releases)
             for (kind, name), releases in by_source.items()
         ]
     agent_release = agent.name.split('-py')[0].replace('_', '-')
@@ -387,7 +391,7 @@ def collect(paths: Iterable[str], directory: str) -> dict[str, Any]:
             *(f'ironic-{release}' for release in RELEASES),
         ],
         'fields': fields,
-        'types': types(paths, fields),
+        'types': find_types(paths, fields),
     }
 
 
@@ -401,7 +405,7 @@ _TYPES = {
 }
 
 
-def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
+def find_types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
     """Return the types that fields have in files of machines.
 
     A field is skipped if its values have two different types.
@@ -422,7 +426,7 @@ def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
                 ahead += ((f'{place}[]', item) for item in value)
             elif isinstance(value, dict):
                 ahead += (
-                    (_below(place, name, known), item)
+                    (_path_of_member(place, name, known), item)
                     for name, item in value.items()
                 )
     single = {}
@@ -432,7 +436,7 @@ def types(paths: Iterable[str], fields: Iterable[str]) -> dict[str, str]:
     return single
 
 
-def _below(place: str, name: str, known: Iterable[str]) -> str:
+def _path_of_member(place: str, name: str, known: Iterable[str]) -> str:
     """Return the path of a member of a mapping.
 
     :param place: the path of the mapping; empty for the whole data.
@@ -451,7 +455,9 @@ def _below(place: str, name: str, known: Iterable[str]) -> str:
     return path
 
 
-def _source(kind: str, name: str, releases: list[str]) -> dict[str, str]:
+def _describe_source(
+    kind: str, name: str, releases: list[str]
+) -> dict[str, str]:
     """Return the source of a field, e.g. ``{'hook': 'raid-device'}``.
 
     If some releases lack the field, the first and the last release that have

@@ -26,7 +26,7 @@ VARIABLES = {'driver_info': DRIVER_INFO}
 the variable."""
 
 
-def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def find_names(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Yield all names in fields of a node that code declares, reads or sets.
 
     For example, ``task.node.properties.get('cpu_arch')`` gives
@@ -37,20 +37,20 @@ def names(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            yield from _declared(node)
+            yield from _find_declared(node)
         elif isinstance(node, ast.Subscript):
-            yield from _looked_up(node.value, node.slice)
+            yield from _find_looked_up(node.value, node.slice)
         elif isinstance(node, ast.Call) and node.args:
             method = node.func
             if not isinstance(method, ast.Attribute):
                 continue
             if method.attr == 'set_property':
-                yield from _constant(PROPERTIES, node.args[0])
+                yield from _find_constant(PROPERTIES, node.args[0])
             elif method.attr in ('get', 'setdefault', 'pop'):
-                yield from _looked_up(method.value, node.args[0])
+                yield from _find_looked_up(method.value, node.args[0])
 
 
-def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
+def _find_declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
     """Yield the names that a driver declares in a constant.
 
     For example, ``REQUIRED_PROPERTIES = {'ipmi_address': …}`` gives
@@ -62,14 +62,16 @@ def _declared(node: ast.Assign) -> Iterator[tuple[str, str]]:
         name = target.id
     if name == 'ESSENTIAL_PROPERTIES' and isinstance(node.value, ast.Set):
         for element in node.value.elts:
-            yield from _constant(PROPERTIES, element)
+            yield from _find_constant(PROPERTIES, element)
     elif name.endswith('_PROPERTIES') and isinstance(node.value, ast.Dict):
         for key in node.value.keys:
             if key is not None:
-                yield from _constant(DRIVER_INFO, key)
+                yield from _find_constant(DRIVER_INFO, key)
 
 
-def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
+def _find_looked_up(
+    owner: ast.expr, key: ast.expr
+) -> Iterator[tuple[str, str]]:
     """Yield the name that is looked up or set in a field of a node.
 
     Nothing is yielded if the owner of the name is not a field of a node.
@@ -80,14 +82,14 @@ def _looked_up(owner: ast.expr, key: ast.expr) -> Iterator[tuple[str, str]]:
     """
     if isinstance(owner, ast.Name):
         if owner.id in VARIABLES:
-            yield from _constant(VARIABLES[owner.id], key)
+            yield from _find_constant(VARIABLES[owner.id], key)
     elif isinstance(owner, ast.Attribute):
         is_field = owner.attr in (DRIVER_INFO, PROPERTIES)
         if is_field and 'node' in ast.unparse(owner.value):
-            yield from _constant(owner.attr, key)
+            yield from _find_constant(owner.attr, key)
 
 
-def _constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
+def _find_constant(field: str, key: ast.expr) -> Iterator[tuple[str, str]]:
     """Yield field and name if the name is a literal in the code."""
     if isinstance(key, ast.Constant) and isinstance(key.value, str):
         yield field, key.value
@@ -113,7 +115,7 @@ def collect(directory: str) -> dict[str, object]:
                 if not file.endswith('.py') or '/tests/' in file:
                     continue
                 origin = file.removeprefix('ironic/')
-                for field, name in names(ast.parse(archive.read(file))):
+                for field, name in find_names(ast.parse(archive.read(file))):
                     files_of[field].setdefault(name, set()).add(origin)
     collected: dict[str, object] = {
         'made_from': [f'ironic-{release}' for release in releases],

@@ -187,6 +187,7 @@ class Tests:
         answer = self._learned / name
 
         def measure() -> bool:
+            """Run the tests, and write what they have run to the file."""
             begin = time.monotonic()
             measured = coverage.Coverage(
                 data_file=None,
@@ -194,11 +195,11 @@ class Tests:
                 include=[f'{directory}/{PACKAGE}/{room}/*' for room in ROOMS],
             )
             with measured.collect():
-                is_good = self.succeed([name], failfast=False)
+                is_good = self.run_modules([name], failfast=False)
             if not is_good:
                 # Coverage makes tests slow, so a test with a time limit may
                 # fail. The module is good if it passes without coverage.
-                is_good = self.succeed([name])
+                is_good = self.run_modules([name])
             data = measured.get_data()
             lines = {}
             for file in data.measured_files():
@@ -220,7 +221,7 @@ class Tests:
         self._seconds[name] = seconds
         self._lines[name] = lines
 
-    def running(self, mistake: Mistake, source: str) -> list[str]:
+    def find_modules(self, mistake: Mistake, source: str) -> list[str]:
         """Return the modules of tests that run the line of a mistake.
 
         The tests of the same room come first. Within both groups, the quickest
@@ -242,6 +243,7 @@ class Tests:
         near_parts = (f'.unit.{mistake.path.parts[1]}.', _CORPUS)
 
         def sort_key(name: str) -> tuple[bool, float]:
+            """Return whether a module is of another room, and its seconds."""
             is_near = any(part in name for part in near_parts)
             # False comes before True.
             return not is_near, self._seconds[name]
@@ -255,7 +257,7 @@ class Tests:
             affordable.append(name)
         return affordable
 
-    def succeed(self, names: list[str], failfast: bool = True) -> bool:
+    def run_modules(self, names: list[str], failfast: bool = True) -> bool:
         """Run modules of tests, one by one, until a test fails.
 
         A signal ends this process if a module takes too long.
@@ -277,7 +279,9 @@ class Tests:
         return True
 
 
-def sample(room: str, count: int, dice: random.Random) -> list[Mistake]:
+def choose_mistakes(
+    room: str, count: int, dice: random.Random
+) -> list[Mistake]:
     """Choose mistakes at random, at most one per line.
 
     Long files get more mistakes than short ones.
@@ -336,7 +340,9 @@ def may_be_noticed(mistake: Mistake, source: str) -> bool:
     return True
 
 
-def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
+def try_mistake(
+    directory: pathlib.Path, mistake: Mistake, tests: Tests
+) -> str:
     """Make a mistake, and run the tests that may detect it.
 
     :param directory: a copy of the repository, which is restored afterwards.
@@ -345,10 +351,12 @@ def difference(directory: pathlib.Path, mistake: Mistake, tests: Tests) -> str:
     path = directory / mistake.path
     source = path.read_text()
     mistaken = mistake.in_text(source)
-    names = tests.running(mistake, source)
+    names = tests.find_modules(mistake, source)
     path.write_text(mistaken)
     try:
-        if not run_apart(directory, lambda: tests.succeed(names)):
+        if not run_apart(
+            directory, functools.partial(tests.run_modules, names)
+        ):
             return ''
     finally:
         path.write_text(source)
@@ -407,6 +415,7 @@ def main(argv: list[str]) -> int:
     free: queue.SimpleQueue[pathlib.Path] = queue.SimpleQueue()
 
     def in_copy(work: Callable[[pathlib.Path], str | None]) -> str | None:
+        """Call a function with a copy that no other thread uses."""
         directory = free.get()
         try:
             return work(directory)
@@ -430,18 +439,22 @@ def main(argv: list[str]) -> int:
         ]
 
         def learn(name: str) -> None:
+            """Learn which lines a module of tests runs."""
             in_copy(functools.partial(tests.learn, name=name))
 
         def survivor(mistake: Mistake) -> str | None:
+            """Return a mistake as a diff if no test detects it."""
             return in_copy(
-                functools.partial(difference, mistake=mistake, tests=tests)
+                functools.partial(try_mistake, mistake=mistake, tests=tests)
             )
 
         # list() reads the results, so that an error in a thread ends the
         # command.
         list(pool.map(learn, sorted(names)))
         for room in parsed.rooms:
-            mistakes = sample(room, parsed.count, random.Random(parsed.seed))
+            mistakes = choose_mistakes(
+                room, parsed.count, random.Random(parsed.seed)
+            )
             alive = 0
             for text in pool.map(survivor, mistakes):
                 if text:

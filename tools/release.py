@@ -189,6 +189,7 @@ def pack_layer(
 
 
 def _constraints(ironic: str) -> pathlib.Path:
+    """Return the constraints file of a release of Ironic."""
     return _ROOT / 'constraints' / f'ironic-{ironic}.txt'
 
 

@@ -2,17 +2,18 @@
 
 """Measure the rule engine beside that of stock Ironic, in one run.
 
-Both sides get the same rules and the same machine, and have to change it in
-the same way. A rule has three conditions; one rule in ten matches, the others
-fail at their first, second or third condition in turn. What counts is the
-least processor time of a phase.
+Both engines get the same rules and the same machine, and must change it in the
+same way. A rule has three conditions. One rule in ten matches, and the others
+fail at their first, second or third condition in turn. The result is the
+shortest processor time of a phase.
 
-The database of stock Ironic is out of the picture: its list of rules is in
-memory, and saving a node does nothing.
+The database of stock Ironic is not measured: its list of rules is in memory,
+and saving a node does nothing.
 """
 
 import argparse
 from collections.abc import Callable
+import functools
 import json
 import logging
 import math
@@ -147,10 +148,18 @@ def run_stock(rules: list[Json], inventory: Json = INVENTORY) -> Json:
 
     :returns: the ``extra`` of the node afterwards.
     """
+
+    def save_nothing() -> None:
+        """Do nothing, in place of ``Node.save``."""
+
+    def list_rules(**_filters: Any) -> list[Json]:
+        """Return all rules, in place of ``InspectionRule.list``."""
+        return list(rules)
+
     # These replace the objects that Ironic's engine uses, without a database.
-    node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=lambda: None)
+    node = types.SimpleNamespace(**{**NODE, 'extra': {}}, save=save_nothing)
     task = types.SimpleNamespace(node=node, context=None)
-    stored = types.SimpleNamespace(list=lambda **_kwargs: list(rules))
+    stored = types.SimpleNamespace(list=list_rules)
     with mock.patch.object(
         peer, 'objects', types.SimpleNamespace(InspectionRule=stored)
     ):
@@ -198,8 +207,8 @@ def compare_engines(arguments: argparse.Namespace) -> None:
             raise SystemExit('The two engines do not do the same.')
         ours, stock = seconds(
             arguments.repeats,
-            lambda plans=plans: run_ours(plans),
-            lambda rules=rules: run_stock(rules),
+            functools.partial(run_ours, plans),
+            functools.partial(run_stock, rules),
         )
         table.add(
             f'{count:,}',
@@ -232,16 +241,16 @@ def measure_features(arguments: argparse.Namespace) -> None:
         ('three filters in a field', filtered),
     ):
         plans = compile_rules(rules)
-        calls[name] = lambda plans=plans: run_ours(plans)
-        calls[f'{name}, explained'] = lambda plans=plans: run_ours(
-            plans, explain=True
+        calls[name] = functools.partial(run_ours, plans)
+        calls[f'{name}, explained'] = functools.partial(
+            run_ours, plans, explain=True
         )
     for name, rules in (
         (IN_VARS, in_vars),
         ('the same written three times', written),
     ):
         plans = compile_rules(rules)
-        calls[name] = lambda plans=plans: run_ours(plans, inventory=inventory)
+        calls[name] = functools.partial(run_ours, plans, inventory=inventory)
     taken = dict(
         zip(calls, seconds(arguments.repeats, *calls.values()), strict=True)
     )
@@ -299,7 +308,7 @@ def measure_many(arguments: argparse.Namespace) -> None:
     Rules are compiled twice, because tracing memory takes additional time.
     """
     count = arguments.many
-    [nothing] = seconds(arguments.repeats, lambda: run_ours([]))
+    [nothing] = seconds(arguments.repeats, functools.partial(run_ours, []))
     rules = make_rules(count)
     registry.installed()
     start = time.process_time()
@@ -309,7 +318,7 @@ def measure_many(arguments: argparse.Namespace) -> None:
     plans = compile_rules(rules)
     memory, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    [ours] = seconds(arguments.repeats, lambda: run_ours(plans))
+    [ours] = seconds(arguments.repeats, functools.partial(run_ours, plans))
     table = common.Table(
         'What no rules and many rules cost', ('What', 'Measured')
     )

@@ -2,20 +2,22 @@
 
 """Measure the API with many nodes and rules beside stock Ironic's, in one run.
 
-Most of all: trying rules on a fleet. The database of a real Ironic is filled
-with nodes that have inventories of about 40 kB, and rules are tried on all of
-them, by the client of this project. The API has several processes of uWSGI,
-whose memory is measured above what they have before.
+The main part tries rules on a fleet. The database of a real Ironic is filled
+with nodes that have inventories of about 40 kB, and the client of this project
+tries rules on all of them. The API has several processes of uWSGI. Their
+memory is measured relative to the memory before.
 
-The peer is what a user does without it: inventory and ports of every node are
-downloaded from the API of a stock Ironic, and the rules evaluated here. It is
-measured on the first nodes only, one by one, and then with as many at a time
-as there are pages. Both sides have to find the same changes.
+The comparison is what a user must do without this project: download the
+inventory and the ports of every node from the API of a stock Ironic, and
+evaluate the rules. It is measured only on the first nodes, first one by one,
+then as many at the same time as the client requests pages. Both sides must
+find the same changes.
 """
 
 import argparse
 from collections.abc import Callable, Iterator
 import contextlib
+import functools
 import importlib.util
 import json
 import os
@@ -222,7 +224,7 @@ def serving(
         ironic.stop()
 
 
-def fill(ironic: launcher.Ironic, count: int) -> None:
+def store_nodes(ironic: launcher.Ironic, count: int) -> None:
     """Store nodes with inventories in the database.
 
     :param count: the number of nodes.
@@ -352,7 +354,7 @@ def try_rules(arguments: argparse.Namespace) -> None:
         ironic.create_database()
         with serving(ironic, arguments.processes):
             common.say(f'Filling the database with {count} nodes')
-            fill(ironic, count)
+            store_nodes(ironic, count)
         with serving(ironic, arguments.processes) as server:
             cloud = connection.Connection(
                 auth_type='none',
@@ -364,7 +366,9 @@ def try_rules(arguments: argparse.Namespace) -> None:
             memory.start()
             common.say('Trying the rules by this project')
             ours = measure(
-                count, server, lambda: evaluate(cloud.baremetal, rules, jobs)
+                count,
+                server,
+                functools.partial(evaluate, cloud.baremetal, rules, jobs),
             )
             # From now on, all rules but one are in force, so that there is a
             # difference to find.
@@ -372,7 +376,9 @@ def try_rules(arguments: argparse.Namespace) -> None:
             compared = measure(
                 count,
                 server,
-                lambda: evaluate(cloud.baremetal, rules, jobs, compare=True),
+                functools.partial(
+                    evaluate, cloud.baremetal, rules, jobs, compare=True
+                ),
             )
             most = memory.stop()
         with serving(ironic, arguments.processes, queue.STOCK) as server:
@@ -380,12 +386,16 @@ def try_rules(arguments: argparse.Namespace) -> None:
             one_by_one = measure(
                 peers,
                 server,
-                lambda: fleet_peer.evaluate(ironic, rules, peers, 1),
+                functools.partial(
+                    fleet_peer.evaluate, ironic, rules, peers, 1
+                ),
             )
             together = measure(
                 peers,
                 server,
-                lambda: fleet_peer.evaluate(ironic, rules, peers, jobs),
+                functools.partial(
+                    fleet_peer.evaluate, ironic, rules, peers, jobs
+                ),
             )
     if not (
         len(one_by_one.found) == peers

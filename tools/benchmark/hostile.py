@@ -35,9 +35,11 @@ def _url(
     body: bytes = b'',
 ) -> cases.Case:
     """Return a request with parameters such as ``a1=`` after its path."""
-    return cases.Case(
-        method, f'{path}?{"&".join(parameters)}', JSON if body else '', body
-    )
+    content_type = ''
+    if body:
+        content_type = JSON
+    query = '&'.join(parameters)
+    return cases.Case(method, f'{path}?{query}', content_type, body)
 
 
 def _body(method: str, path: str, document: Any) -> cases.Case:
@@ -72,117 +74,106 @@ def _written(path: str, value: Any, **fields: Any) -> Json:
     return {'op': 'set-plugin-data', 'args': [path, value], **fields}
 
 
+def _send_parameters(size: int) -> cases.Case:
+    """Return inspection data with unknown parameters in the URL."""
+    parameters = [f'a{number}=' for number in range(size)]
+    return _url('/v1/continue_inspection', parameters, 'POST', MACHINE)
+
+
+def _list_by_traits(size: int) -> cases.Case:
+    """Return a list of nodes that is filtered by many traits."""
+    traits = [f'traits=CUSTOM_{number}' for number in range(size)]
+    return _url('/v1/nodes', traits)
+
+
+def _create_with_fields(size: int) -> cases.Case:
+    """Return a rule with many unknown fields."""
+    rule = {f'field{number}': 1 for number in range(size)}
+    return _body('POST', '/v1/inspection_rules', rule)
+
+
+def _create_with_bad_actions(size: int) -> cases.Case:
+    """Return a rule with many unknown actions."""
+    actions = [{'op': f'o{number}'} for number in range(size)]
+    return _body('POST', '/v1/inspection_rules', {'actions': actions})
+
+
+def _patch_often(size: int) -> cases.Case:
+    """Return a patch with many operations."""
+    operation = {'op': 'copy', 'from': '/scope', 'path': '/scope'}
+    return _body(
+        'PATCH', f'/v1/inspection_rules/{child.RULE}', [operation] * size
+    )
+
+
+def _patch_with_doubling(size: int) -> cases.Case:
+    """Return a patch in which every operation doubles the size of a rule."""
+    operation = {'op': 'copy', 'from': '/actions', 'path': '/actions/-'}
+    count = min(size // 200, 100)
+    return _body(
+        'PATCH', f'/v1/inspection_rules/{child.RULE}', [operation] * count
+    )
+
+
+def _write_items_secretly(size: int) -> cases.Case:
+    """Return a sensitive rule that writes many items, and another rule."""
+    write_items = _written(
+        '/nics/{item[n]}', '{item}', loop='{plugin_data[l]}'
+    )
+    return _machine(
+        [
+            (write_items, {'phase': 'early', 'sensitive': True}),
+            (_written('/seen', True), {}),
+        ],
+        l=[{'n': str(number)} for number in range(size)],
+    )
+
+
+def _write_below_ports(size: int) -> cases.Case:
+    """Return a rule that writes to many places whose path has "ports"."""
+    write_items = _written(
+        '/ports/{item}/a', '{item}', loop='{plugin_data[l]}'
+    )
+    names = [f'p{number}' for number in range(size)]
+    return _machine([(write_items, {})], l=names)
+
+
+def _copy_large_value(size: int) -> cases.Case:
+    """Return a rule that writes a large value to many places."""
+    write_copies = _written(
+        '/copies/{item}', '{plugin_data[v]}', loop='{plugin_data[l]}'
+    )
+    return _machine(
+        [(write_copies, {'phase': 'early'})],
+        l=list(range(size // 200)),
+        v=['x' * 100] * (size // 20),
+    )
+
+
+def _evaluate_with_members(size: int) -> cases.Case:
+    """Return an evaluation with many unknown members."""
+    members = {f'member{number}': 1 for number in range(size)}
+    return _body('POST', '/v1/inspection_rules/evaluate', members)
+
+
+def _put_bad_traits(size: int) -> cases.Case:
+    """Return many bad traits for a node."""
+    traits = [f'custom_{number}' for number in range(size)]
+    return _body('PUT', '/v1/nodes/posted/traits', {'traits': traits})
+
+
 HOSTILE: dict[str, tuple[bool, Callable[[int], cases.Case]]] = {
-    'unknown parameters, no login': (
-        True,
-        lambda size: _url(
-            '/v1/continue_inspection',
-            (f'a{number}=' for number in range(size)),
-            'POST',
-            MACHINE,
-        ),
-    ),
-    'names of traits': (
-        False,
-        lambda size: _url(
-            '/v1/nodes', (f'traits=CUSTOM_{number}' for number in range(size))
-        ),
-    ),
-    'fields of a rule': (
-        False,
-        lambda size: _body(
-            'POST',
-            '/v1/inspection_rules',
-            {f'field{number}': 1 for number in range(size)},
-        ),
-    ),
-    'bad operations of a rule': (
-        False,
-        lambda size: _body(
-            'POST',
-            '/v1/inspection_rules',
-            {'actions': [{'op': f'o{number}'} for number in range(size)]},
-        ),
-    ),
-    'operations of a patch': (
-        False,
-        lambda size: _body(
-            'PATCH',
-            f'/v1/inspection_rules/{child.RULE}',
-            [{'op': 'copy', 'from': '/scope', 'path': '/scope'}] * size,
-        ),
-    ),
-    'copies that double, in a patch': (
-        False,
-        lambda size: _body(
-            'PATCH',
-            f'/v1/inspection_rules/{child.RULE}',
-            [{'op': 'copy', 'from': '/actions', 'path': '/actions/-'}]
-            * min(size // 200, 100),
-        ),
-    ),
-    'items a sensitive rule writes': (
-        False,
-        lambda size: _machine(
-            [
-                (
-                    _written(
-                        '/nics/{item[n]}', '{item}', loop='{plugin_data[l]}'
-                    ),
-                    {'phase': 'early', 'sensitive': True},
-                ),
-                (_written('/seen', True), {}),
-            ],
-            l=[{'n': str(number)} for number in range(size)],
-        ),
-    ),
-    'places below ports': (
-        False,
-        lambda size: _machine(
-            [
-                (
-                    _written(
-                        '/ports/{item}/a', '{item}', loop='{plugin_data[l]}'
-                    ),
-                    {},
-                )
-            ],
-            l=[f'p{number}' for number in range(size)],
-        ),
-    ),
-    'large values that are kept': (
-        False,
-        lambda size: _machine(
-            [
-                (
-                    _written(
-                        '/copies/{item}',
-                        '{plugin_data[v]}',
-                        loop='{plugin_data[l]}',
-                    ),
-                    {'phase': 'early'},
-                )
-            ],
-            l=list(range(size // 200)),
-            v=['x' * 100] * (size // 20),
-        ),
-    ),
-    'members of an evaluation': (
-        False,
-        lambda size: _body(
-            'POST',
-            '/v1/inspection_rules/evaluate',
-            {f'member{number}': 1 for number in range(size)},
-        ),
-    ),
-    'bad traits of a node': (
-        True,
-        lambda size: _body(
-            'PUT',
-            '/v1/nodes/posted/traits',
-            {'traits': [f'custom_{number}' for number in range(size)]},
-        ),
-    ),
+    'unknown parameters, no login': (True, _send_parameters),
+    'names of traits': (False, _list_by_traits),
+    'fields of a rule': (False, _create_with_fields),
+    'bad operations of a rule': (False, _create_with_bad_actions),
+    'operations of a patch': (False, _patch_often),
+    'copies that double, in a patch': (False, _patch_with_doubling),
+    'items a sensitive rule writes': (False, _write_items_secretly),
+    'places below ports': (False, _write_below_ports),
+    'large values that are kept': (False, _copy_large_value),
+    'members of an evaluation': (False, _evaluate_with_members),
+    'bad traits of a node': (True, _put_bad_traits),
 }
 """The requests, by title of the row: whether stock Ironic has the call, and a
 function that makes the request in a given size."""

@@ -2,10 +2,11 @@
 
 """Measure whole inspections beside those of stock Ironic, in one run.
 
-Two Ironics run at once, each API and conductor in one process over SQLite, and
-inspect machines in turns: first without rules, then with the rules of
-``engine`` in their databases. What counts is the median from the post of the
-inventory until the node is seen to be manageable.
+Two Ironics run at the same time, each with API and conductor in one process
+and with SQLite. They inspect machines in turns: first without rules, then with
+the rules of the benchmark ``engine`` in their databases. The result is the
+median time from the post of the inventory until the API shows the node as
+manageable.
 """
 
 import argparse

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure what works on files: many rules on many inventories.
+"""Measure the commands for files, with many rules and many inventories.
 
-Both are made in a temporary directory, and the commands called as their users
-do. Beside them stands what there is without them: a loop around the engine of
-stock Ironic that reads the same files, in one process, and says only what each
-rule set. It has to find as many changes as the command.
+The files are written to a temporary directory, and the commands are called as
+a user calls them. The comparison is a loop around the engine of stock Ironic.
+It reads the same files in one process, and prints only what every rule has
+set. It must find as many changes as the command.
 """
 
 import argparse

@@ -9,6 +9,7 @@ sorted, and the time is measured until the new rows are drawn.
 
 import argparse
 from collections.abc import Callable, Iterable
+import functools
 import pathlib
 import statistics
 import tempfile
@@ -127,9 +128,9 @@ def measure(arguments: argparse.Namespace) -> None:
         chromium.driver.set_window_size(*browser.DESKTOP)
         with tempfile.TemporaryDirectory() as directory:
             for name, render in (
-                ('fleet', lambda: fleet.render(data)),
-                ('diff', lambda: diff.render(other)),
-                ('test', lambda: matrix(columns, rules)),
+                ('fleet', functools.partial(fleet.render, data)),
+                ('diff', functools.partial(diff.render, other)),
+                ('test', functools.partial(matrix, columns, rules)),
             ):
                 measure_page(
                     chromium, table, name, render, pathlib.Path(directory)

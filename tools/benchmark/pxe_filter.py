@@ -5,6 +5,7 @@
 import argparse
 from concurrent import futures
 import ctypes
+import functools
 import multiprocessing
 import os
 import pathlib
@@ -166,10 +167,12 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
         return time.perf_counter() - begin
 
     def start() -> None:
+        """Start the filter, which then writes all known addresses."""
         this.install()
         thread.start()
 
     def add(mac: str) -> None:
+        """Send the filter the message that a port was created."""
         this.handle(
             notification.ListChange(
                 notification.DENYLIST, notification.ADD, None, mac
@@ -183,7 +186,7 @@ def run_filter(ports: int) -> tuple[float, list[float]]:
         # waits for the next.
         time.sleep(0.2)
         mac = address(ports + number)
-        changes.append(timed(mac, lambda mac=mac: add(mac)))
+        changes.append(timed(mac, functools.partial(add, mac)))
     stop.set()
     thread.join()
     return first, changes

@@ -2,11 +2,11 @@
 
 """Measure durable inspection beside stock Ironic, in one run.
 
-Both run at once over MariaDB, with many other nodes in the database, and share
-the processors of the machine with the API and the database. Batches of
-inventories are posted to them in turns; they process while they accept. What
-counts is the median of how both compare in a round. Then lone inventories are
-posted, one at a time.
+Two Ironics run at the same time with MariaDB, which has many other nodes. The
+workers share the processors of the machine with the API and the database.
+Batches of inventories are posted to both in turns, and are processed while
+more are accepted. The result is the median ratio between both in a round.
+Then single inventories are posted, one at a time.
 """
 
 import argparse
@@ -86,7 +86,7 @@ def running(
             yield ironic, nodes
 
 
-def accept(
+def post_all(
     nodes: fleet.Fleet, machines: list[fleet.Machine], at_once: int
 ) -> tuple[float, dict[int, int]]:
     """Post the inventory of every machine once, even if it is refused.
@@ -101,7 +101,7 @@ def accept(
     return rate, dict(statuses)
 
 
-def drain(ironic: launcher.Ironic) -> float:
+def wait_until_idle(ironic: launcher.Ironic) -> float:
     """Wait until no machine is in inspection, or until nothing changes.
 
     The number of machines in inspection need not become zero: stock Ironic
@@ -145,10 +145,10 @@ def measure_batch(
     started = [ironic.spawn(WORKER) for _ in range(workers)]
     wait_until_ready(started)
     began = time.monotonic()
-    rate, answers = accept(nodes, machines, arguments.at_once)
-    drain(ironic)
+    rate, answers = post_all(nodes, machines, arguments.at_once)
+    wait_until_idle(ironic)
     total = arguments.batch / (time.monotonic() - began)
-    memory = max(map(resident, started), default=0.0)
+    memory = max(map(memory_of_worker, started), default=0.0)
     for worker in started:
         worker.stop()
     return Batch(rate, total, memory, answers)
@@ -160,7 +160,7 @@ def wait_until_ready(workers: list[service.Service]) -> None:
         time.sleep(0.02)
 
 
-def resident(worker: service.Service) -> float:
+def memory_of_worker(worker: service.Service) -> float:
     """Return the memory of a worker in MiB."""
     # The process that was started only restarts the worker, which is its
     # child.
@@ -199,7 +199,7 @@ def measure_lone(
                 (machine,) = nodes.make([f'lone{number}'])
                 began = time.monotonic()
                 nodes.post([machine])
-                drain_one(ironic, machine)
+                wait_until_inspected(ironic, machine)
                 seconds.append(time.monotonic() - began)
         return [
             statistics.median(seconds) * 1000
@@ -207,7 +207,9 @@ def measure_lone(
         ]
 
 
-def drain_one(ironic: launcher.Ironic, machine: fleet.Machine) -> None:
+def wait_until_inspected(
+    ironic: launcher.Ironic, machine: fleet.Machine
+) -> None:
     """Wait until a machine is inspected, with very short pauses."""
     engine = sa.create_engine(ironic.options['database']['connection'])
     state = sa.text('SELECT provision_state FROM nodes WHERE uuid = :uuid')

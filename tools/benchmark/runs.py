@@ -9,6 +9,7 @@ place of the oldest run of the node.
 """
 
 import argparse
+import functools
 import types
 
 from oslo_utils import uuidutils
@@ -63,6 +64,10 @@ def keep_run(
     )
 
 
+def _write_nothing(_rows: object) -> None:
+    """Do nothing with the counts of rules, which are not measured."""
+
+
 def measure(arguments: argparse.Namespace) -> None:
     """Measure a phase alone, with reasons, and with its run stored."""
     engine.prepare_stock()
@@ -74,13 +79,13 @@ def measure(arguments: argparse.Namespace) -> None:
     )
     for count in arguments.kept_rules:
         plans = engine.compile_rules(engine.make_rules(count))
-        counter = statistics.RuleCounter(lambda rows: None, NEVER)
+        counter = statistics.RuleCounter(_write_nothing, NEVER)
         with database.Database(kind):
             alone, explained, kept = engine.seconds(
                 arguments.repeats,
-                lambda plans=plans: run_phase(plans, keep=False),
-                lambda plans=plans: run_phase(plans, keep=True),
-                lambda plans=plans, counter=counter: keep_run(plans, counter),
+                functools.partial(run_phase, plans, keep=False),
+                functools.partial(run_phase, plans, keep=True),
+                functools.partial(keep_run, plans, counter),
             )
         table.add(
             f'{count:,}',
