@@ -769,11 +769,89 @@ class SymbolicEffects:
                 if name.startswith(beginning):
                     place = (*cells.TRAITS, name)
                     self._write(has_these, place, values.const(False))
+            if f'{beginning}*' not in self._traits:
+                # The rule does not write out the prefix, but has a field in
+                # it, so no name stands for all other traits with the prefix.
+                self._forget_unnamed_traits(has_these, beginning)
             for exists, item in names.items_of_loop():
                 is_named = logic.conj(has_these, exists)
                 is_outside = self._where_outside(item, beginning)
                 self.end(logic.conj(is_named, is_outside))
                 self._write_trait(is_named, item, adds=True)
+            if isinstance(names, values.ItemList):
+                # A list may have more items than items_of_loop() returns.
+                self._add_traits_of_rest(has_these, names, beginning)
+
+    def _forget_unnamed_traits(self, when: Formula, prefix: str) -> None:
+        """Make unknown which traits with a prefix that no rule names are left.
+
+        ``set-traits`` removes them. If the prefix is ``CUSTOM_A``, some traits
+        that ``CUSTOM_*`` stands for are removed, e.g. ``CUSTOM_A1``, and some
+        are left.
+
+        :param when: holds on the machines on which the action runs.
+        """
+        for name in sorted(self._traits):
+            stem = name.removesuffix('*')
+            if stem == name or not prefix.startswith(stem):
+                continue
+            place = (*cells.TRAITS, name)
+            old = values.step(self.state.roots['node'], *place[1:])
+            left = values.unknown('a prefix that has a field', prefix, old)
+            self._write(when, place, left)
+
+    def _add_traits_of_rest(
+        self, when: Formula, names: values.ItemList, prefix: str
+    ) -> None:
+        """Add the traits that later items of a list name, for ``set-traits``.
+
+        These are the items after the first :data:`.cell.LONGEST`, which have
+        no formulas. The solver therefore guesses whether one of them is an
+        error, and whether one of them names a known trait. If rules name the
+        trait ``CUSTOM_GPU``, then the node has it afterwards::
+
+            the list is longer, and the guess is true → true
+            otherwise                                 → as before
+
+        :param when: holds on the machines on which the action runs.
+        :param names: the list, of whose items the first are already written.
+        :param prefix: a later item without this prefix is an error.
+        """
+        is_longer = logic.settled(names.where_longer)
+        if is_longer is logic.FALSE:
+            return
+        reason = f'more than {cells.LONGEST} items of {names.name}'
+        fails = self._machine.guess(reason, 'fails', names, prefix)
+        # Record the guesses in the same way as the guesses of loops, because a
+        # longer list may lead to another answer.
+        guesses = self._machine.loops.setdefault(names.name, set())
+        guesses.add(str(fails))
+        acts = self.end_where(logic.conj(when, is_longer), fails)
+        for trait in sorted(self._traits):
+            place = (*cells.TRAITS, trait)
+            old = values.step(self.state.roots['node'], *place[1:])
+            if trait.endswith('*'):
+                new = values.unknown(reason, names, old)
+            else:
+                # A condition "one-of" that looks for the trait in the list has
+                # the same guess.
+                is_in_rest = self._machine.guess(
+                    reason, 'among', names, values.Const(trait)
+                )
+                guesses.add(str(is_in_rest))
+                new = values.choose(is_in_rest, values.const(True), old)
+            node = states.put(
+                self._machine, self.state.roots['node'], place[1:], new
+            )
+            self._replace_root('node', acts, node.value)
+        # It is not known which traits these are, so record a write to all.
+        write = states.SymbolicWrite(
+            cells.TRAITS,
+            when=acts,
+            value=values.unknown(reason, names),
+            extends=True,
+        )
+        self._rule_pass.writes.append(write)
 
     def _where_outside(self, item: Value, prefix: str) -> Formula:
         """Return the formula that an item of ``set-traits`` lacks the prefix.

@@ -2515,6 +2515,56 @@ class QuestionTestCase(base.TestCase):
             ),
         )
 
+    def test_set_traits_may_set_more_items_than_are_looked_at(self):
+        names = [f'CUSTOM_{letter}' for letter in 'ABCDEF']
+        flags = '{inventory.cpu.flags}'
+        is_list_of_six = [
+            {'op': 'exists', 'args': ['{inventory.cpu.flags[5]}']},
+            # Only a list has such an item.
+            {
+                'op': 'eq',
+                'args': ['{item}', names[0]],
+                'loop': flags,
+                'multiple': 'first',
+            },
+        ]
+        for index, name in enumerate(names[:5]):
+            flag = f'{{inventory.cpu.flags[{index}]}}'
+            is_list_of_six.append({'op': 'eq', 'args': [flag, name]})
+        sets = {'op': 'set-traits', 'args': [flags]}
+        removes = {'op': 'remove-trait', 'args': [names[5]]}
+        rule = {'uuid': _uuid(0), 'conditions': is_list_of_six}
+        one = self.parse([{**rule, 'actions': [sets]}])
+        other = self.parse([{**rule, 'actions': [sets, removes]}])
+        sample = witness.sample()
+        cpu = {**sample['inventory']['cpu'], 'flags': names}
+        machine = witness.Witness(
+            {**sample['inventory'], 'cpu': cpu}, {}, sample['node']
+        )
+        self.assertTrue(witness.Engine().differs(one, other, machine))
+        self.assertEqual('unknown', self.equivalent(one, other).verdict)
+        # A trait beyond the first five is no reason to doubt what undoes it.
+        clears = {'op': 'set-traits', 'args': [[]]}
+        one = self.parse([{**rule, 'actions': [sets, clears]}])
+        other = self.parse([{**rule, 'actions': [sets, clears, removes]}])
+        self.assertEqual('no', self.equivalent(one, other).verdict)
+
+    def test_a_prefix_of_traits_may_have_a_field(self):
+        sets = {
+            'op': 'set-traits',
+            'args': {'names': [], 'prefix': 'CUSTOM_{item}'},
+            'loop': ['A', 'B'],
+        }
+        removes = {'op': 'remove-trait', 'args': ['CUSTOM_A1']}
+        one = self.parse([{'uuid': _uuid(0), 'actions': [removes, sets]}])
+        other = self.parse([{'uuid': _uuid(0), 'actions': [removes]}])
+        sample = witness.sample()
+        # No rule names this trait.
+        node = {**sample['node'], 'traits': ['CUSTOM_A2']}
+        machine = witness.Witness(sample['inventory'], {}, node)
+        self.assertTrue(witness.Engine().differs(one, other, machine))
+        self.assertEqual('unknown', self.equivalent(one, other).verdict)
+
     def test_a_port_may_be_behind_those_that_are_looked_at(self):
         macs = [MAC[:-1] + str(number) for number in range(6)]
 
