@@ -45,6 +45,7 @@ STEPS_OF_QUESTION = 30_000_000
 STEPS = 'too many steps'
 TIME = 'too much time'
 MEMORY = 'too much memory'
+LENGTH = 'too long texts'
 
 _INTERRUPTED = 'interrupted'
 
@@ -55,6 +56,8 @@ _REASON_BY_WORDS = {
     '(resource limits reached)': STEPS,
     'out of memory': MEMORY,
     'max. memory exceeded': MEMORY,
+    # The solver tries longer and longer texts, and has tried the longest.
+    'reached max unfolding': LENGTH,
     'interrupted from keyboard': _INTERRUPTED,
 }
 """What has ended a check, by the words of the solver for it."""

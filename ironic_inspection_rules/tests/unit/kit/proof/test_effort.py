@@ -283,6 +283,7 @@ class GivenUpTestCase(base.TestCase):
             ('max. resource limit exceeded', 'too many steps'),
             ('out of memory', 'too much memory'),
             ('max. memory exceeded', 'too much memory'),
+            (b'reached max unfolding', 'too long texts'),
         ):
             for tell in (self.raising, self.returning):
                 if tell == self.returning and isinstance(words, bytes):
