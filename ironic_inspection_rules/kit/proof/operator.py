@@ -2,7 +2,7 @@
 
 """Translate every op of a condition to a formula about its values."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import functools
 import ipaddress
@@ -25,9 +25,6 @@ from ironic_inspection_rules.plugins.conditions import (
 )
 
 Machine = machines.SymbolicMachine
-
-_TRUE_WORDS = '[Yy][Ee][Ss]|[Tt][Rr][Uu][Ee]'
-_FALSE_WORDS = '[Nn][Oo]|[Ff][Aa][Ll][Ss][Ee]'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -343,7 +340,9 @@ def _where_true(operands: Operands) -> logic.Formula:
     """
     value = operands.named['value']
     if value.kind == 'text':
-        return _where_word(operands.machine, value, _TRUE_WORDS)
+        return _where_word(
+            operands.machine, value, value_conditions.TRUE_WORDS
+        )
     if value.kind in ('boolean', 'number'):
         return relations.as_number(value) != 0
     return logic.FALSE
@@ -357,23 +356,31 @@ def _where_false(operands: Operands) -> logic.Formula:
     """
     value = operands.named['value']
     if value.kind == 'text':
-        return _where_word(operands.machine, value, _FALSE_WORDS)
+        return _where_word(
+            operands.machine, value, value_conditions.FALSE_WORDS
+        )
     if value.kind in ('boolean', 'number'):
         return relations.as_number(value) == 0
     return logic.FALSE
 
 
 def _where_word(
-    machine: Machine, value: values.Alternative, words: str
+    machine: Machine, value: values.Alternative, words: Iterable[str]
 ) -> logic.Formula:
-    """Return the formula that a text is one of some words.
+    """Return the formula that a text is one of some words, in any case.
 
-    :param words: a regular expression, :data:`_TRUE_WORDS` or
-        :data:`_FALSE_WORDS`.
+    :param value: a text of the machine.
+    :param words: the words in lower case, e.g. ``('yes', 'true')``.
     """
+    patterns = []
+    for word in words:
+        # "no" becomes "[Nn][Oo]". The flag (?i) would match more texts than
+        # str.lower(), which the engine uses: "\u017f", the long s, for an "s".
+        letters = [f'[{letter.upper()}{letter}]' for letter in word]
+        patterns.append(''.join(letters))
+    language = machine.alphabet.matching('|'.join(patterns), searches=False)
     text = value.as_term()
     machine.keep_marks_out(text)
-    language = machine.alphabet.matching(words, searches=False)
     return z3.InRe(alphabets.marked(text), language)
 
 

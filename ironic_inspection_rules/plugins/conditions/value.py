@@ -55,13 +55,18 @@ def _list_spellings(word: str) -> list[str]:
     return [''.join(choice) for choice in itertools.product(*letters)]
 
 
+TRUE_WORDS = ('yes', 'true')
+"""The texts for which ``is-true`` holds, in lower case."""
+
+FALSE_WORDS = ('no', 'false')
+"""The texts for which ``is-false`` holds, in lower case."""
+
 # All values for which is-false holds. Zero is included, because "eq" compares
 # it as equal to false.
-_FALSE = [
+_FALSE: list[typing.Any] = [
     None,
     False,
-    *_list_spellings('no'),
-    *_list_spellings('false'),
+    *itertools.chain.from_iterable(map(_list_spellings, FALSE_WORDS)),
 ]
 
 
@@ -103,7 +108,7 @@ class IsTrue(plugin.Condition):
     def __call__(self, value: typing.Any) -> bool:
         """Return whether a value counts as true."""
         if isinstance(value, str):
-            return value.lower() in ('yes', 'true')
+            return value.lower() in TRUE_WORDS
         return isinstance(value, int | float) and bool(value)
 
 
@@ -117,7 +122,7 @@ class IsFalse(_FewValues):
         if value is None:
             return True
         if isinstance(value, str):
-            return value.lower() in ('no', 'false')
+            return value.lower() in FALSE_WORDS
         return isinstance(value, int | float) and value == 0
 
 
