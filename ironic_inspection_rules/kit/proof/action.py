@@ -148,9 +148,9 @@ class Actions:
             self._act_for_item(call, action, item, is_reached)
         if isinstance(alternative, values.ItemList):
             # A list may have more items than items_of_loop() returns.
-            self._act_for_rest(call, action, alternative, when)
+            self._make_later_items_unknown(call, action, alternative, when)
 
-    def _act_for_rest(
+    def _make_later_items_unknown(
         self,
         call: effect.ActionCall,
         action: Written,
@@ -193,28 +193,28 @@ class Actions:
         self._deadline.left()
         # The action reads data that earlier actions have written.
         scope = item.scope.within(**self.state.roots)
-        acts = when
+        runs = when
         if action.get('when'):
             truth = condition.all_hold(action['when'], scope)
-            acts = self._effects.end_where(when, truth.fails)
-            acts = logic.conj(acts, truth.holds)
-        acts = logic.conj(acts, logic.negated(self._rule_pass.ends))
-        if acts is logic.FALSE:
+            runs = self._effects.end_where(when, truth.fails)
+            runs = logic.conj(runs, truth.holds)
+        runs = logic.conj(runs, logic.negated(self._rule_pass.ends))
+        if runs is logic.FALSE:
             return
         if call.op.plugin.FAILS or call.op.name in LASTING:
-            self._act_outside(call, action, scope, acts)
+            self._fail_or_act_outside(call, action, scope, runs)
         elif call.op.name in effect.TRANSLATIONS:
-            self._change(call, action, scope, item.literal, acts)
+            self._change_data(call, action, scope, item.literal, runs)
         else:
             self._effects.make_unknown(
                 call,
-                acts,
+                runs,
                 f'there is no translation of {call.op.name}',
                 scope,
                 str(action),
             )
 
-    def _act_outside(
+    def _fail_or_act_outside(
         self,
         call: effect.ActionCall,
         action: Written,
@@ -227,17 +227,17 @@ class Actions:
         which nothing undoes.
         """
         broken = self._where_broken(call, action, scope)
-        acts = self._effects.end_where(when, broken)
+        runs = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
             # The message is replaced by a number, equal for equal messages.
             number = self._messages.number_of(
                 call.bound, self._rule_pass.rule, scope.roots
             )
-            self._effects.end(acts, number)
+            self._effects.end(runs, number)
         else:
-            self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, acts)
+            self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, runs)
 
-    def _change(
+    def _change_data(
         self,
         call: effect.ActionCall,
         action: Written,

@@ -115,8 +115,8 @@ class Alphabet:
         for kind in ('BEGIN', 'END'):
             if _count_anchors(parts, kind) > 1:
                 raise logic.Untranslatable('two anchors of a kind')
-        reader = _Reader(self.characters, searches)
-        language = reader.translate_sequence(
+        translator = _ExpressionTranslator(self.characters, searches)
+        language = translator.translate_sequence(
             parts, parsed.state.flags, is_last=True
         )
         self._languages[key] = language
@@ -376,7 +376,7 @@ def _count_anchors(parts: list[typing.Any], kind: str) -> int:
     return count
 
 
-class _Reader:
+class _ExpressionTranslator:
     """Translates a parsed regular expression to a language.
 
     :param characters: the characters of the alphabet.
@@ -384,7 +384,7 @@ class _Reader:
     """
 
     def __init__(self, characters: frozenset[str], searches: bool) -> None:
-        self._all = characters
+        self._characters = characters
         self._searches = searches
 
     def translate_sequence(
@@ -431,13 +431,13 @@ class _Reader:
             text around it, e.g. a reference to a group.
         """
         if kind in ('LITERAL', 'NOT_LITERAL', 'IN'):
-            return self._language_of(
+            return self._language_of_characters(
                 self._matching_characters(kind, value, flags)
             )
         if kind == 'ANY':
             if flags & re.DOTALL:
-                return self._language_of(self._all)
-            return self._language_of(self._all - {'\n'})
+                return self._language_of_characters(self._characters)
+            return self._language_of_characters(self._characters - {'\n'})
         if kind == 'BRANCH':
             # "a|b"; the first value is always None.
             _nothing, branches = value
@@ -535,10 +535,14 @@ class _Reader:
         pattern = _parser.SubPattern(state, [part])
         compiled = _compiler.compile(pattern, flags)
         return {
-            character for character in self._all if compiled.match(character)
+            character
+            for character in self._characters
+            if compiled.match(character)
         }
 
-    def _language_of(self, characters: Iterable[str]) -> logic.Language:
+    def _language_of_characters(
+        self, characters: Iterable[str]
+    ) -> logic.Language:
         """Return the language of the texts that are one of some characters.
 
         If "☃" is among them, it represents all characters that are not in the
@@ -549,7 +553,7 @@ class _Reader:
         stands_for_others = ord(_OTHER_CHARACTER) in codes
         if not stands_for_others:
             return _union_of_ranges(_group_into_ranges(codes))
-        codes_left_out = set(map(ord, self._all)) - codes
+        codes_left_out = set(map(ord, self._characters)) - codes
         codes_left_out |= {ord(_BEGIN), ord(_END)}
         # Build the ranges between the excluded codes: if 2 and 3 are excluded,
         # they are (0, 1) and (4, _LAST_CODE).

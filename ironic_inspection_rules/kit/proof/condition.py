@@ -128,7 +128,14 @@ def translate(written: Written, scope: Scope) -> Truth:
     """
     scope.machine.keep_going()
     if written.get('loop') is not None:
-        return _translate_loop(written, scope)
+        # The field of the loop may be a list on one machine and missing on
+        # another. The guard of an alternative holds on the machines that have
+        # it.
+        cases = []
+        for guard, alternative in evaluate_loop(written['loop'], scope):
+            truth = _translate_over_alternative(written, alternative, scope)
+            cases.append(truth.only_where(guard))
+        return _join_cases(cases)
     name, inverted = model.split_op(written['op'])
     op = registry.installed().conditions[name]
     if isinstance(op.plugin, plugin.ConditionGroup):
@@ -165,20 +172,7 @@ def _translate_group(
     return Truth(holds, truth.fails)
 
 
-def _translate_loop(written: Written, scope: Scope) -> Truth:
-    """Return the truth of a condition with a loop.
-
-    The field of the loop may be a list on one machine and missing on another,
-    so every alternative is decided separately, on the machines that have it.
-    """
-    cases = []
-    for guard, alternative in evaluate_loop(written['loop'], scope):
-        truth = _translate_over(written, alternative, scope)
-        cases.append(truth.only_where(guard))
-    return _join_cases(cases)
-
-
-def _translate_over(
+def _translate_over_alternative(
     written: Written, alternative: values.Alternative, scope: Scope
 ) -> Truth:
     """Return the truth of a condition over one alternative of its loop.

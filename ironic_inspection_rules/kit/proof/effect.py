@@ -5,6 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import functools
+import re
 import typing
 
 import z3
@@ -604,7 +605,10 @@ class SymbolicEffects:
                 )
                 continue
             known_name = str(name.value).strip()
-            is_bad_name = has_value and not _may_name_capability(known_name)
+            # In "boot_mode:uefi,gpu:yes" a colon ends a name, and a comma ends
+            # a capability, so a name has neither.
+            is_name = bool(known_name) and not re.search('[:,]', known_name)
+            is_bad_name = has_value and not is_name
             is_broken = logic.disj(
                 logic.of_bool(is_bad_name), self._where_broken(text)
             )
@@ -693,29 +697,48 @@ class SymbolicEffects:
         is_trait = attributes.where_trait_name(self._machine, name)
         if is_trait is None:
             is_trait = self._machine.guess(reason, 'is a trait', name)
-        acts = when
+        where_written = when
         if adds:
-            acts = self.end_where(when, logic.negated(is_trait))
+            where_written = self.end_where(when, logic.negated(is_trait))
         for trait in sorted(self._traits):
-            place = (*cells.TRAITS, trait)
-            old = values.step(self.state.roots['node'], *place[1:])
+            has_trait = self._value_of_trait(trait)
             if trait.endswith('*'):
-                new = values.unknown(reason, name, adds, old)
+                has_trait = values.unknown(reason, name, adds, has_trait)
             else:
                 is_named = self._where_named(name, trait, reason)
-                new = values.choose(is_named, values.const(adds), old)
-            node = states.put(
-                self._machine, self.state.roots['node'], place[1:], new
-            )
-            self._replace_root('node', acts, node.value)
+                has_trait = values.choose(
+                    is_named, values.const(adds), has_trait
+                )
+            self._put_trait(where_written, trait, has_trait)
         # It is not known which trait it is, so record a write to all traits.
         write = states.SymbolicWrite(
             cells.TRAITS,
-            when=acts,
+            when=where_written,
             value=values.unknown(reason, name),
             extends=adds,
         )
         self._rule_pass.writes.append(write)
+
+    def _value_of_trait(self, trait: str) -> Value:
+        """Return the value of a trait: true on machines that have the trait.
+
+        :param trait: a name, or e.g. ``CUSTOM_*`` for all traits with the
+            prefix that no rule names.
+        """
+        return values.step(self.state.roots['node'], *cells.TRAITS[1:], trait)
+
+    def _put_trait(self, when: Formula, trait: str, has_trait: Value) -> None:
+        """Set whether the node has a trait, without recording a write.
+
+        :param when: holds on the machines on which the action runs.
+        """
+        changed = states.put(
+            self._machine,
+            value=self.state.roots['node'],
+            path=(*cells.TRAITS[1:], trait),
+            new=has_trait,
+        )
+        self._replace_root('node', when, changed.value)
 
     def _where_named(
         self, name: values.Alternative, known: str, reason: str
@@ -763,16 +786,7 @@ class SymbolicEffects:
                 self.end(has_these)
                 continue
             beginning = str(prefix.value)
-            # Remove all traits with the prefix first, including those that no
-            # rule names. Then add the traits of the list.
-            for name in sorted(self._traits):
-                if name.startswith(beginning):
-                    place = (*cells.TRAITS, name)
-                    self._write(has_these, place, values.const(False))
-            if f'{beginning}*' not in self._traits:
-                # The rule does not write out the prefix, but has a field in
-                # it, so no name stands for all other traits with the prefix.
-                self._forget_unnamed_traits(has_these, beginning)
+            self._remove_traits(has_these, beginning)
             for exists, item in names.items_of_loop():
                 is_named = logic.conj(has_these, exists)
                 is_outside = self._where_outside(item, beginning)
@@ -780,27 +794,36 @@ class SymbolicEffects:
                 self._write_trait(is_named, item, adds=True)
             if isinstance(names, values.ItemList):
                 # A list may have more items than items_of_loop() returns.
-                self._add_traits_of_rest(has_these, names, beginning)
+                self._add_traits_of_later_items(has_these, names, beginning)
 
-    def _forget_unnamed_traits(self, when: Formula, prefix: str) -> None:
-        """Make unknown which traits with a prefix that no rule names are left.
+    def _remove_traits(self, when: Formula, prefix: str) -> None:
+        """Remove all traits that begin with a prefix.
 
-        ``set-traits`` removes them. If the prefix is ``CUSTOM_A``, some traits
-        that ``CUSTOM_*`` stands for are removed, e.g. ``CUSTOM_A1``, and some
-        are left.
+        The traits of a proof are those that rules name, and names such as
+        ``CUSTOM_A*``, which stand for all others with a prefix that a rule
+        writes out. If the prefix is computed from a field, there may be no
+        such name for it. It is then unknown which of the traits that a shorter
+        name stands for are left, e.g. which of ``CUSTOM_*`` without those of
+        ``CUSTOM_A``.
 
         :param when: holds on the machines on which the action runs.
         """
+        is_written_out = f'{prefix}*' in self._traits
         for name in sorted(self._traits):
-            stem = name.removesuffix('*')
-            if stem == name or not prefix.startswith(stem):
-                continue
             place = (*cells.TRAITS, name)
-            old = values.step(self.state.roots['node'], *place[1:])
-            left = values.unknown('a prefix that has a field', prefix, old)
-            self._write(when, place, left)
+            if name.startswith(prefix):
+                self._write(when, place, values.const(False))
+                continue
+            includes_some = name.endswith('*') and prefix.startswith(name[:-1])
+            if includes_some and not is_written_out:
+                has_left = values.unknown(
+                    'a prefix that has a field',
+                    prefix,
+                    self._value_of_trait(name),
+                )
+                self._write(when, place, has_left)
 
-    def _add_traits_of_rest(
+    def _add_traits_of_later_items(
         self, when: Formula, names: values.ItemList, prefix: str
     ) -> None:
         """Add the traits that later items of a list name, for ``set-traits``.
@@ -826,12 +849,11 @@ class SymbolicEffects:
         # longer list may lead to another answer.
         guesses = self._machine.loops.setdefault(names.name, set())
         guesses.add(str(fails))
-        acts = self.end_where(logic.conj(when, is_longer), fails)
+        where_written = self.end_where(logic.conj(when, is_longer), fails)
         for trait in sorted(self._traits):
-            place = (*cells.TRAITS, trait)
-            old = values.step(self.state.roots['node'], *place[1:])
+            has_trait = self._value_of_trait(trait)
             if trait.endswith('*'):
-                new = values.unknown(reason, names, old)
+                has_trait = values.unknown(reason, names, has_trait)
             else:
                 # A condition "one-of" that looks for the trait in the list has
                 # the same guess.
@@ -839,15 +861,14 @@ class SymbolicEffects:
                     reason, 'among', names, values.Const(trait)
                 )
                 guesses.add(str(is_in_rest))
-                new = values.choose(is_in_rest, values.const(True), old)
-            node = states.put(
-                self._machine, self.state.roots['node'], place[1:], new
-            )
-            self._replace_root('node', acts, node.value)
+                has_trait = values.choose(
+                    is_in_rest, values.const(True), has_trait
+                )
+            self._put_trait(where_written, trait, has_trait)
         # It is not known which traits these are, so record a write to all.
         write = states.SymbolicWrite(
             cells.TRAITS,
-            when=acts,
+            when=where_written,
             value=values.unknown(reason, names),
             extends=True,
         )
@@ -878,15 +899,6 @@ class SymbolicEffects:
                 )
             outside.append(logic.conj(guard, logic.negated(begins)))
         return logic.disj(*outside)
-
-
-def _may_name_capability(text: str) -> bool:
-    """Return whether a text can be the name of a capability.
-
-    It must not contain a colon or a comma, because in the text
-    ``boot_mode:uefi,gpu:yes`` they end a name and a capability.
-    """
-    return bool(text) and ',' not in text and ':' not in text
 
 
 Translation = Callable[[SymbolicEffects, ActionCall, Formula, Arguments], None]

@@ -10,6 +10,7 @@ the same filter gets the same value.
 """
 
 import json
+import operator
 import typing
 
 import z3
@@ -270,7 +271,8 @@ class FilterTranslation:
         # decides. If bounds are equal, the first one in the table must decide,
         # so it comes last here.
         backwards = reversed(self._args['table'])
-        for bound, label_of_bound in sorted(backwards, key=_bound_of_row):
+        rows = sorted(backwards, key=operator.itemgetter(0))
+        for bound, label_of_bound in rows:
             label = values.choose(
                 term >= logic.number_term(bound),
                 values.const(label_of_bound),
@@ -366,7 +368,3 @@ def _without_fraction(term: logic.Term) -> logic.Term:
         return term
     # The solver rounds down, which would make -2 from -1.5.
     return z3.If(term < 0, -z3.ToInt(-term), z3.ToInt(term))
-
-
-def _bound_of_row(row: typing.Sequence[typing.Any]) -> typing.Any:
-    return row[0]

@@ -121,10 +121,6 @@ class SymbolicInspection:
         """
         return self._compile(rule).decides_first
 
-    def _may_undo(self, rule: model.Rule) -> bool:
-        """Return whether a rule may undo changes of earlier inspections."""
-        return any(action.reverts for action in self._compile(rule).actions)
-
     def _compile(self, rule: model.Rule) -> compiler.CompiledRule:
         """Return the compiled form of a rule, cached after the first call."""
         key = id(rule)
@@ -153,7 +149,12 @@ class SymbolicInspection:
         :returns: the machines after the last rule.
         """
         if state is None:
-            state = self._first_state()
+            roots = {name: self.machine.root(name) for name in _ROOTS}
+            # A rule may read any value in these, e.g. in "previous", the data
+            # of the last inspection.
+            for name in _UNKNOWN_ROOTS:
+                roots[name] = values.unknown(f'what is in {name}')
+            state = State(roots)
         for phase in model.PHASES:
             in_phase = [
                 rule
@@ -175,17 +176,6 @@ class SymbolicInspection:
                 notes=notes,
             )
         return state
-
-    def _first_state(self) -> State:
-        """Return the machines before any rule.
-
-        ``previous``, the data of the last inspection, and ``port_groups`` are
-        unknown: a rule may read any value there.
-        """
-        roots = {name: self.machine.root(name) for name in _ROOTS}
-        for name in _UNKNOWN_ROOTS:
-            roots[name] = values.unknown(f'what is in {name}')
-        return State(roots)
 
     def resume(
         self, rule_pass: RulePass, others: Sequence[model.Rule], number: int
@@ -283,10 +273,14 @@ class SymbolicInspection:
         :param state: the machines as the first rule of the phase reads them.
         """
         raw_rules = []
+        may_undo = False
         for rule in decided:
             raw_rules.append(
                 [rule.scope, rule.conditions, rule.actions, dict(rule.vars)]
             )
+            for action in self._compile(rule).actions:
+                if action.reverts:
+                    may_undo = True
         # The unknown data depend on these, so that equal rules on equal data
         # lead to the same unknown data.
         about = (
@@ -295,7 +289,7 @@ class SymbolicInspection:
             json.dumps(raw_rules, default=str),
         )
         reason = 'what is decided before rules act'
-        if any(map(self._may_undo, decided)):
+        if may_undo:
             reason = 'what rules undo where they do not match'
             unknown_roots = {}
             for name in ('node', 'plugin_data', 'ports'):

@@ -38,8 +38,8 @@ class Messages:
     def __init__(self) -> None:
         # The number of a message, by its text and the values of its fields.
         self._numbers: dict[Hashable, int] = {}
-        # Keys contain ids. The values of the messages are kept alive, so that
-        # no other object gets one of these ids.
+        # Keys contain ids, see values.fingerprint(). The values of the
+        # messages are kept alive, so that no other object gets one of the ids.
         self._kept: list[list[values.Value]] = []
 
     def number_of(
@@ -76,26 +76,11 @@ class Messages:
         for root, *steps in (*changing_places, *places_by_name):
             data = roots.get(root, values.NOTHING)
             values_read.append(values.step(data, *steps))
-        key = (
-            json.dumps(written, default=str),
-            *map(_key_of_value, values_read),
-        )
+        key = json.dumps(written, default=str), values.fingerprint(values_read)
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
             self._kept.append(values_read)
         return self._numbers[key]
-
-
-def _key_of_value(value: values.Value) -> Hashable:
-    """Return a key that is equal only for values that are certainly the same.
-
-    The values then have the same alternatives, e.g. a text or null, with the
-    same guards.
-    """
-    pairs = []
-    for guard, alternative in value:
-        pairs.append((guard.get_id(), alternative.identity))
-    return tuple(pairs)
 
 
 def _places_by_name(
