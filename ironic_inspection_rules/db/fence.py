@@ -14,7 +14,7 @@ refused are those of Ironic's own objects, which know nothing of it.
 from collections.abc import Callable, Iterator
 import contextlib
 import contextvars
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -22,11 +22,24 @@ from ironic_inspection_rules.db import models
 
 _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 
-# The check of the commits of this thread. It is a context variable, because
-# Ironic's code lies between the code that sets the fence and the transactions
-# that it affects, and passes on no argument of this project.
-_FENCE: contextvars.ContextVar[Callable[[sa.Connection], None] | None] = (
-    contextvars.ContextVar('fence', default=None)
+
+class _Fence(NamedTuple):
+    """The check of the commits of a thread.
+
+    ``query`` finds a row while the delivery of this thread is the last one,
+    and has locked the node. If it finds none, the error from ``make_error`` is
+    raised instead of a commit.
+    """
+
+    query: sa.Select
+    make_error: Callable[[], BaseException]
+
+
+# The fence of this thread. It is a context variable, because Ironic's code
+# lies between the code that sets the fence and the transactions that it
+# affects, and passes on no argument of this project.
+_FENCE: contextvars.ContextVar[_Fence | None] = contextvars.ContextVar(
+    'fence', default=None
 )
 
 
@@ -60,13 +73,7 @@ def while_locked(
         )
         .with_for_update(read=True)
     )
-
-    # This is called before every commit of this thread, including Ironic's.
-    def check(connection: sa.Connection) -> None:
-        if connection.execute(query).first() is None:
-            raise make_error()
-
-    previous_fence = _FENCE.set(check)
+    previous_fence = _FENCE.set(_Fence(query, make_error))
     try:
         yield
     finally:
@@ -89,15 +96,17 @@ def suspended() -> Iterator[None]:
 
 @sa.event.listens_for(sa.Engine, 'commit')
 def _check_fence(connection: Any) -> None:
-    """Run the check of this thread, if it has one, before any commit.
+    """Check the fence of this thread, if it has one, before any commit.
 
-    An error of the check refuses the commit.
+    The engine calls this before the commits of Ironic's code as well. An error
+    that is raised here refuses the commit.
     """
-    check = _FENCE.get()
-    if check is None:
+    fence = _FENCE.get()
+    if fence is None:
         return
     try:
-        check(connection)
+        if connection.execute(fence.query).first() is None:
+            raise fence.make_error()
     except BaseException:
         # A session rolls back only for an Exception. After a BaseException the
         # connection would return to the pool in the middle of the transaction,

@@ -35,7 +35,16 @@ def reserve(node_uuid: str, holder: str) -> bool:
     with transaction.writer() as session:
         if not _lock_row(session, node_uuid):
             return False
-        return _replace_holder(session, node_uuid, present=None, new=holder)
+        result: Any = session.execute(
+            sa.update(models.Node)
+            .where(
+                models.Node.uuid == node_uuid,
+                models.Node.reservation.is_(None),
+            )
+            .values(reservation=holder)
+            .execution_options(synchronize_session=False)
+        )
+        return bool(result.rowcount == 1)
 
 
 @transaction.retried_on_lock_conflict
@@ -56,7 +65,15 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 
     :returns: whether it was locked by this holder.
     """
-    return _replace_holder(session, node_uuid, present=holder, new=None)
+    result: Any = session.execute(
+        sa.update(models.Node)
+        .where(
+            models.Node.uuid == node_uuid, models.Node.reservation == holder
+        )
+        .values(reservation=None)
+        .execution_options(synchronize_session=False)
+    )
+    return bool(result.rowcount == 1)
 
 
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
@@ -197,27 +214,3 @@ def _lock_row(session: orm.Session, node_uuid: str) -> bool:
         .with_for_update(skip_locked=True)
     ).first()
     return row is not None
-
-
-def _replace_holder(
-    session: orm.Session,
-    node_uuid: str,
-    present: str | None,
-    new: str | None,
-) -> bool:
-    """Change the holder of a node, if the node has the expected holder.
-
-    :param present: the holder that it must have; None for an unlocked node.
-    :param new: the new holder; None to unlock the node.
-    :returns: whether the holder was changed.
-    """
-    result: Any = session.execute(
-        sa.update(models.Node)
-        .where(
-            models.Node.uuid == node_uuid,
-            models.Node.reservation.is_not_distinct_from(present),
-        )
-        .values(reservation=new)
-        .execution_options(synchronize_session=False)
-    )
-    return bool(result.rowcount == 1)
