@@ -5,16 +5,15 @@
 The leader's tasks skip locked rows, but some of their transactions are
 Ironic's own, and a row may be locked just before it is written. By default,
 MySQL waits for 50 seconds and PostgreSQL forever, which would delay all other
-tasks of the leader. The limit is set by a listener for an event of the engine,
-because Ironic's objects have no parameter for it. SQLite has no row locks.
+tasks of the leader. The limit is set by :func:`set_patience`, which listens to
+an event of the engine, because Ironic's objects have no parameter for it.
+SQLite has no row locks.
 """
 
 from collections.abc import Iterator
 import contextlib
 import contextvars
 from typing import Any
-
-import sqlalchemy as sa
 
 _SECONDS = 1
 """How long a statement waits; MySQL accepts only whole seconds."""
@@ -32,7 +31,8 @@ def short() -> Iterator[None]:
     """Limit how long transactions that this thread begins wait for a row.
 
     A transaction that waits longer fails with a database error. The leader
-    runs its tasks in this context, so that no task delays the others.
+    runs its tasks in this context, so that no task delays the others. This
+    has no effect on an engine without :func:`set_patience`.
     """
     token = _IS_SHORT.set(True)
     try:
@@ -46,28 +46,23 @@ def is_short() -> bool:
     return _IS_SHORT.get()
 
 
-@sa.event.listens_for(sa.Engine, 'begin')
-def _set_patience(connection: Any) -> None:
-    """Set how long a transaction that begins waits for a locked row."""
-    family = connection.dialect.name
-    if family == 'postgresql':
+def set_patience(connection: Any) -> None:
+    """Set how long a transaction that begins waits for a locked row.
+
+    This is a listener for the event ``begin`` of an engine of PostgreSQL,
+    MySQL or MariaDB, see :func:`.transaction.limit_waits`.
+    """
+    if connection.dialect.name == 'postgresql':
         if is_short():
             # LOCAL limits the setting to the current transaction.
             connection.exec_driver_sql(
                 f"SET LOCAL lock_timeout = '{_SECONDS}s'"
             )
-    elif family in ('mysql', 'mariadb'):
-        _set_patience_of_session(connection)
-
-
-def _set_patience_of_session(connection: Any) -> None:
-    """Set how long a transaction of MySQL waits for a locked row.
-
-    MySQL has this limit only for the whole session of a connection, and the
-    next transaction on the connection may belong to another thread. Therefore
-    the limit is set or restored at the beginning of every transaction, if it
-    differs from the current limit.
-    """
+        return
+    # MySQL has this limit only for the whole session of a connection, and the
+    # next transaction on the connection may belong to another thread. The
+    # limit is therefore set or restored at the beginning of every transaction,
+    # if it differs from the current limit.
     is_session_short = _DEFAULT in connection.info
     if is_short() == is_session_short:
         return

@@ -15,6 +15,8 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite
 
+from ironic_inspection_rules.db import patience
+
 # oslo.db keeps the transaction of a thread here: a transaction that is opened
 # inside another one becomes part of it, and both are committed together.
 _CONTEXT = threading.local()
@@ -117,7 +119,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
     hangs in a transaction loses its locks. A missing answer of the database
     becomes an error in this process. MySQL has no limit for idle transactions.
     The engine opens its connections again, so that all of them have the
-    limits.
+    limits. From now on, :func:`.patience.short` has an effect on the engine.
 
     :param engine: the engine; it is not changed if it uses SQLite or already
         has limits.
@@ -147,6 +149,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', end_idle_transactions)
+    sa.event.listen(engine, 'begin', patience.set_patience)
     # Close the open connections, which were made without these events.
     engine.dispose()
 

@@ -345,6 +345,7 @@ class HeldRowsMixin:
 
     def test_other_statements_of_the_leader_do_not_wait_for_long(self):
         sa.event.remove(self.engine, 'connect', self.bound_waits)
+        sa.event.listen(self.engine, 'begin', patience.set_patience)
         self.engine.dispose()
         node = self.task.node
         with self.holder.begin() as other:
