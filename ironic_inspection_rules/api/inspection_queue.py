@@ -2,6 +2,7 @@
 
 """Puts posted inventories into the queue of durable inspection."""
 
+from collections.abc import Callable
 import functools
 from typing import Any
 
@@ -32,22 +33,17 @@ def requests() -> Any:
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence
 
-    wake_workers = None
+    # What the queue does after it has stored a request. If the workers cannot
+    # be woken, they find the request when they next look for work.
+    after_put: list[Callable[[], None]] = []
     if service.is_embedded_wanted():
-        wake_workers = service.start_embedded().wake
+        after_put.append(service.start_embedded().wake)
     elif wakeup.is_available():
-        wake_workers = wakeup.WakeupSender().wake
+        after_put.append(wakeup.WakeupSender().wake)
     absence = worker_absence.WorkerAbsence(CONF.inspection_queue.lease)
-
-    def after_put() -> None:
-        # If the workers cannot be woken, they find the request when they next
-        # look for work.
-        if wake_workers is not None:
-            wake_workers()
-        # This logs a warning if requests wait and no worker takes them.
-        absence.check()
-
-    return service.make_queue(wake=after_put)
+    # This logs a warning if requests wait and no worker takes them.
+    after_put.append(absence.check)
+    return service.make_queue(after_put=after_put)
 
 
 def install() -> None:

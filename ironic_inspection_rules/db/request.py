@@ -20,7 +20,6 @@ from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import removal
 from ironic_inspection_rules.db import transaction
-from ironic_inspection_rules.db import unprocessed
 
 OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 """Condition of a request that is not done."""
@@ -30,7 +29,7 @@ OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 def find_or_create_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
-    accept: Callable[[orm.Session], datetime.datetime | None],
+    accept: Callable[[orm.Session], datetime.datetime | None] | None,
     reason_to_end: Callable[
         [models.RequestRow, datetime.datetime | None], str | None
     ],
@@ -54,7 +53,7 @@ def find_or_create_request(
         which undoes everything, and is also called if the open request
         continues. It returns when the inspection began if the request is the
         first one of the inspection, and otherwise None; see
-        :func:`.node_reservation.stop_clock`.
+        :func:`.node_reservation.stop_clock`. None to accept any request.
     :param reason_to_end: called with the current open request and the result
         of ``accept``; returns the reason why that request ends, e.g. that it
         belongs to an earlier inspection; None if it continues.
@@ -68,9 +67,15 @@ def find_or_create_request(
     node_uuid = values['node_uuid']
     try:
         with transaction.writer() as session:
-            began = accept(session)
+            began = None
+            if accept is not None:
+                began = accept(session)
             # Any, because SQLAlchemy 2.0 types attributes as columns.
-            pending: Any = _open_request(session, node_uuid)
+            pending: Any = session.execute(
+                sa.select(models.RequestRow).where(
+                    models.RequestRow.open_node_uuid == node_uuid
+                )
+            ).scalar_one_or_none()
             if pending is not None:
                 reason = reason_to_end(pending, began)
                 if reason is None:
@@ -90,13 +95,47 @@ def find_or_create_request(
                 open_node_uuid=node_uuid,
                 inspection_began_at=began,
                 due_at=clock.now() + yields_for,
-                unprocessed_id=unprocessed.put(session, node_uuid, data),
+                unprocessed_id=_replace_data(session, node_uuid, data),
             )
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
         # Two processes found no open request, but open_node_uuid is unique.
         raise exceptions.RequestPending(node_uuid) from exc
+
+
+def _replace_data(
+    session: orm.Session, node_uuid: str, data: Mapping[str, Any] | None
+) -> Any:
+    """Replace the data of a node that an inspection request will process.
+
+    A node can have both data that its ramdisk posted and data of a
+    reapplication. The new data replace only data of the same kind.
+
+    :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
+        request needs no data.
+    :returns: the ``id`` of the data; None if there are none.
+    """
+    if data is None:
+        return None
+    # Delete the old row by primary key. If it were deleted by node, MySQL
+    # would lock a gap of the index into which data of other nodes are
+    # inserted.
+    query = sa.select(models.InspectionDataRow.id).where(
+        models.InspectionDataRow.node_uuid == node_uuid,
+        models.InspectionDataRow.posted == data['posted'],
+    )
+    for old_id in session.execute(query).scalars().all():
+        session.execute(
+            sa.delete(models.InspectionDataRow)
+            .where(models.InspectionDataRow.id == old_id)
+            .execution_options(synchronize_session=False)
+        )
+    row = models.InspectionDataRow(node_uuid=node_uuid, **data)
+    session.add(row)
+    # The database creates the id when the row is inserted.
+    session.flush()
+    return row.id
 
 
 def _supersede(
@@ -132,7 +171,7 @@ def _supersede(
     )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)
-    return _execute(statement, session) == 1
+    return session.connection().execute(statement).rowcount == 1
 
 
 @transaction.retried_on_lock_conflict
@@ -147,7 +186,11 @@ def supersede_request(
     :param reason: stored as its last error.
     """
     with transaction.writer() as session:
-        open_request = _open_request(session, node_uuid)
+        open_request: Any = session.execute(
+            sa.select(models.RequestRow).where(
+                models.RequestRow.open_node_uuid == node_uuid
+            )
+        ).scalar_one_or_none()
         if open_request is not None and open_request.event in events:
             _supersede(session, open_request.id, state, reason)
 
@@ -216,7 +259,7 @@ def renew_request(
         row: Any = session.execute(
             sa.select(models.RequestRow).where(models.RequestRow.uuid == uuid)
         ).scalar_one()
-        row.unprocessed_id = unprocessed.put(session, row.node_uuid, data)
+        row.unprocessed_id = _replace_data(session, row.node_uuid, data)
         session.flush()
         return row
 
@@ -257,19 +300,11 @@ def change_request(
     )
     if present_state is not None:
         statement = statement.where(models.RequestRow.state == present_state)
-    changed_rows = _execute(statement, session)
+    if session is None:
+        changed_rows = transaction.update(statement)
+    else:
+        changed_rows = session.connection().execute(statement).rowcount
     return changed_rows == 1
-
-
-def _execute(statement: sa.Update, session: orm.Session | None) -> int:
-    """Update rows, and return how many were updated.
-
-    :param session: the session of an open transaction to use; None for a new
-        transaction.
-    """
-    if session is not None:
-        return session.connection().execute(statement).rowcount
-    return transaction.update(statement)
 
 
 def finish_request(
@@ -327,7 +362,10 @@ def settle_request(
         )
         .values(due_at=None)
     )
-    _execute(statement, session)
+    if session is None:
+        transaction.update(statement)
+    else:
+        session.connection().execute(statement)
 
 
 def get_request_by_uuid(uuid: str) -> Any:
@@ -343,11 +381,18 @@ def get_request_by_uuid(uuid: str) -> Any:
     return requests[0]
 
 
-@transaction.retried_on_lock_conflict
-def get_open_request(node_uuid: str) -> models.RequestRow | None:
-    """Read the request of a node that is not done, if there is one."""
-    with transaction.reader() as session:
-        return _open_request(session, node_uuid)
+def get_open_request(node_uuid: str) -> Any:
+    """Read the request of a node that is not done.
+
+    :returns: the row; None if the node has no open request.
+    """
+    requests = transaction.read(
+        sa.select(models.RequestRow).where(
+            models.RequestRow.open_node_uuid == node_uuid
+        )
+    )
+    # A node has at most one open request.
+    return next(iter(requests), None)
 
 
 def list_requests(
@@ -391,13 +436,3 @@ def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
             break
         removed += removed_now
     return removed
-
-
-def _open_request(
-    session: orm.Session, node_uuid: str
-) -> models.RequestRow | None:
-    return session.execute(
-        sa.select(models.RequestRow).where(
-            models.RequestRow.open_node_uuid == node_uuid
-        )
-    ).scalar_one_or_none()

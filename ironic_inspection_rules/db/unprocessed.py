@@ -8,11 +8,10 @@ After a request has ended, data that a ramdisk posted are stored by content, so
 that inspections of the same machine share them, and the row only names them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
@@ -34,40 +33,6 @@ _NO_OPEN_REQUEST = sa.not_(
 
 _TABLES = (models.RequestRow, models.InspectionDataRow)
 """Tables whose rows are removed together with their node."""
-
-
-def put(
-    session: orm.Session, node_uuid: str, data: Mapping[str, Any] | None
-) -> Any:
-    """Replace the data of a node that an inspection request will process.
-
-    A node can have both data that its ramdisk posted and data of a
-    reapplication. The new data replace only data of the same kind.
-
-    :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
-        request needs no data.
-    :returns: the ``id`` of the data; None if there are none.
-    """
-    if data is None:
-        return None
-    # Delete the old row by primary key. If it were deleted by node, MySQL
-    # would lock a gap of the index into which data of other nodes are
-    # inserted.
-    query = sa.select(models.InspectionDataRow.id).where(
-        models.InspectionDataRow.node_uuid == node_uuid,
-        models.InspectionDataRow.posted == data['posted'],
-    )
-    for old_id in session.execute(query).scalars().all():
-        session.execute(
-            sa.delete(models.InspectionDataRow)
-            .where(models.InspectionDataRow.id == old_id)
-            .execution_options(synchronize_session=False)
-        )
-    row = models.InspectionDataRow(node_uuid=node_uuid, **data)
-    session.add(row)
-    # The database creates the id when the row is inserted.
-    session.flush()
-    return row.id
 
 
 def get(id_: int | None) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ request, and when, is decided in the database, in short transactions and by
 its own clock.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import datetime
 import functools
@@ -35,18 +35,8 @@ _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
 A reapplication lets requests of machines go first.
 """
 
-Accept = Callable[[typing.Any, str, bool], datetime.datetime | None]
+Accept = Callable[..., datetime.datetime | None]
 """The type of ``accept`` of :class:`DatabaseQueue`."""
-
-
-def _accept_without_clock(
-    _session: typing.Any, _node_uuid: str, _starting: bool
-) -> None:
-    """Accept a request without a change of its node."""
-
-
-def wake_nobody() -> None:
-    """Do nothing: workers find the request when they next look for work."""
 
 
 class DatabaseQueue:
@@ -54,26 +44,28 @@ class DatabaseQueue:
 
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
-    :param accept: called in the transaction that stores a request of an
-        inspection, with the session, the UUID of the node, and whether the
-        machine has not been powered on yet; returns when the inspection began,
-        see :func:`.node_reservation.stop_clock`.
+    :param accept: called in the transaction that stores a power-on or a posted
+        inventory, with the parameters of :func:`.node_reservation.stop_clock`,
+        which stops the timeout of the inspection and returns when it began.
+        None to store such a request without a change of its node.
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
         all requests.
-    :param wake: called after a request was stored, to wake the workers.
+    :param after_put: functions to call after a request was stored, in this
+        order, e.g. to wake the workers. Without any, workers find the request
+        when they next look for work.
     """
 
     def __init__(
         self,
         lease: float,
-        accept: Accept = _accept_without_clock,
+        accept: Accept | None = None,
         served: typing.Any = None,
-        wake: Callable[[], None] = wake_nobody,
+        after_put: Sequence[Callable[[], None]] = (),
     ) -> None:
         self._lease = lease
         self._accept = accept
-        self._wake = wake
+        self._after_put = after_put
         # A worker takes either the power-on requests, or all other requests.
         self._power_on_search = leases.Search(lease, (state.STARTING,), served)
         self._search = leases.Search(
@@ -133,13 +125,25 @@ class DatabaseQueue:
         if event == queue_request.REAPPLY and inventory is not None:
             # The data come from an operator, not from the machine.
             trusted = False
+        # A power-on and a posted inventory are steps of an inspection: they
+        # stop its timeout, and are refused in some states of the node. Other
+        # requests are accepted for any node.
+        accept = None
+        is_power_on = event == queue_request.POWER_ON
+        if self._accept and (is_power_on or event == queue_request.CONTINUE):
+            accept = functools.partial(
+                self._accept, node_uuid=node_uuid, starting=is_power_on
+            )
         request = None
         while request is None:
             # None means that another process changed the open request first.
-            request = self._try_put(node_uuid, event, data, values, trusted)
-        # Wake the workers only after the commit, because they could not find
-        # the request before.
-        self._wake()
+            request = self._try_put(
+                node_uuid, event, data, values, accept, trusted
+            )
+        # Call them only after the commit, because the workers that they wake
+        # could not find the request before.
+        for call in self._after_put:
+            call()
         return request
 
     def _try_put(
@@ -148,6 +152,7 @@ class DatabaseQueue:
         event: str,
         data: dict[str, typing.Any] | None,
         values: dict[str, typing.Any],
+        accept: Accept | None,
         trusted: bool,
     ) -> queue_request.Request | None:
         """Store a request, or renew the open one, in a single attempt.
@@ -155,6 +160,8 @@ class DatabaseQueue:
         :param data: the ``inventory`` and the ``plugin_data`` to store, and
             whether a ramdisk ``posted`` them; None for no data.
         :param values: further columns of the request.
+        :param accept: called with the session, see
+            :func:`.db.request.find_or_create_request`.
         :param trusted: whether the sender has proved to be the machine.
         :returns: the stored request; None if another process was faster.
         :raises: the errors of :meth:`put`.
@@ -170,13 +177,14 @@ class DatabaseQueue:
             'version': request_object.InspectionRequest.VERSION,
             'state': first_state,
         }
-        reason_to_end = functools.partial(queue_request.reason_to_end, event)
         try:
             row, is_new = db_request.find_or_create_request(
                 new_row,
                 data,
-                accept=functools.partial(self._accept_event, event, node_uuid),
-                reason_to_end=reason_to_end,
+                accept=accept,
+                reason_to_end=functools.partial(
+                    queue_request.reason_to_end, event
+                ),
                 state_of_ended=state.ERROR,
                 yields_for=_SECONDS_TO_YIELD.get(event, 0.0),
             )
@@ -212,25 +220,6 @@ class DatabaseQueue:
         if renewed is None:
             return None
         return _read_request(renewed)
-
-    def _accept_event(
-        self, event: str, node_uuid: str, session: typing.Any
-    ) -> datetime.datetime | None:
-        """Accept a new request for its node, as part of storing it.
-
-        A power-on and a posted inventory are steps of an inspection, and stop
-        its timeout. The queue's ``accept`` function decides on them. A timeout
-        and a reapplication are always accepted.
-
-        :param event: the event of the new request.
-        :returns: when the inspection began, in UTC, if its timeout ran until
-            now; None if it did not, or if the request is always accepted.
-        :raises: the errors of ``accept`` if the node takes no such request.
-        """
-        is_power_on = event == queue_request.POWER_ON
-        if is_power_on or event == queue_request.CONTINUE:
-            return self._accept(session, node_uuid, is_power_on)
-        return None
 
     def get(self, worker: str) -> queue_request.Request | None:
         """Lease the request that has been due longest; None if none is due.

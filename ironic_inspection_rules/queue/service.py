@@ -5,7 +5,7 @@
 It runs as a service of its own, or within the all-in-one Ironic.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 import functools
 import threading
@@ -45,7 +45,7 @@ _RESTART_DELAY = 1.0
 
 def make_queue(
     served: typing.Any = None,
-    wake: Callable[[], None] = database_queue.wake_nobody,
+    after_put: Sequence[Callable[[], None]] = (),
 ) -> database_queue.DatabaseQueue:
     """Return the queue, which all processes of the cluster share.
 
@@ -54,14 +54,15 @@ def make_queue(
 
     :param served: an SQL condition on the requests that this process can
         process; None for all.
-    :param wake: called after a request was stored, to wake the workers.
+    :param after_put: functions to call after a request was stored, e.g. to
+        wake the workers.
     """
     lease = CONF.inspection_queue.lease
     # A process that stalls in a transaction loses its lease after that time,
     # and must not keep the locks of its rows for longer.
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)
     return database_queue.DatabaseQueue(
-        lease, accept=node_reservation.stop_clock, served=served, wake=wake
+        lease, node_reservation.stop_clock, served, after_put
     )
 
 
@@ -85,7 +86,7 @@ class WorkerService:
             attempt.locked, requests, options.inspection_timeout
         )
         settings = _worker_settings()
-        observe: Callable[[delivery.Outcome], None] = worker.observe_nothing
+        observe: Callable[[delivery.Outcome], None] | None = None
         # With "noop", the default backend of Ironic, metrics go nowhere.
         if CONF.metrics.backend != 'noop':
             observe = count_delivery

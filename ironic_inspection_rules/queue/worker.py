@@ -77,10 +77,6 @@ class _OngoingDelivery:
     thread: threading.Thread | None = None
 
 
-def observe_nothing(_outcome: delivery.Outcome) -> None:
-    """Ignore the outcome of a delivery."""
-
-
 class Worker:
     """Processes requests until it is stopped.
 
@@ -91,7 +87,8 @@ class Worker:
     :param name: the unique name of the worker, see :func:`make_name`.
     :param requests: the queue.
     :param lock: locks the node of a request for an attempt.
-    :param observe: called with the outcome of every delivery.
+    :param observe: called with the outcome of every delivery; None to ignore
+        the outcomes.
     :param claim: called with the name of the worker, leases the next request;
         None to take requests other than power-on requests.
     """
@@ -102,7 +99,7 @@ class Worker:
         requests: database_queue.DatabaseQueue,
         lock: attempt.Lock,
         settings: WorkerSettings,
-        observe: Callable[[delivery.Outcome], None] = observe_nothing,
+        observe: Callable[[delivery.Outcome], None] | None = None,
         claim: Callable[[str], queue_request.Request | None] | None = None,
     ) -> None:
         self.name = name
@@ -418,7 +415,8 @@ class Worker:
                 self._stop.wait,
             )
             outcome = current.carry_out()
-            self._observe(outcome)
+            if self._observe is not None:
+                self._observe(outcome)
             # If a heartbeat has failed meanwhile, the database was unavailable
             # and the attempt does not count. Otherwise the process has
             # stalled, perhaps because of the work on this request.

@@ -387,20 +387,19 @@ class DatabaseQueueMixin:
 
     def end_before_it_is_superseded(self, held):
         """Have a worker end a request that another process has just read."""
-        read = db_request._open_request
+        supersede = db_request._supersede
         ends = [held]
 
-        def read_then_end(session, node_uuid):
-            present = read(session, node_uuid)
+        def end_then_supersede(*args):
             if ends:
                 with futures.ThreadPoolExecutor(1) as threads:
                     threads.submit(self.queue.consume, ends.pop()).result()
-            return present
+            return supersede(*args)
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.db.request._open_request',
-                read_then_end,
+                'ironic_inspection_rules.db.request._supersede',
+                end_then_supersede,
             )
         )
 
@@ -890,7 +889,7 @@ class WakeTestCase(queue_base.QueueTestCase):
         super().setUp()
         self.stored = []
         self.queue = database_queue.DatabaseQueue(
-            queue_base.LEASE, wake=self.wake
+            queue_base.LEASE, after_put=[self.wake]
         )
 
     def wake(self):
