@@ -7,6 +7,7 @@ import contextlib
 import copy
 import functools
 import sys
+import types
 from typing import Any
 
 from ironic.common import exception as ironic_exception
@@ -91,23 +92,20 @@ class Attempt(inspection.Inspection):
         # there is no run to store.
         self._store_run: recorder.Store | None = None
 
-    def check(self) -> queue_node.NodeCheck:
-        """Check whether the state of the node allows processing.
+    def prepare_earlier_run(self) -> None:
+        """Prepare the run of an inspection that an earlier attempt finished.
 
-        If an earlier attempt has finished the inspection without storing its
-        run, the run is prepared here, and :meth:`end` stores it.
+        The worker of the earlier attempt may have died after the last
+        transition of the node, but before the transaction that ends the
+        request and stores the run. In this case :meth:`end` stores the run.
         """
         request = self.request
-        node_check = queue_node.check(self.task.node, request)
         # A timeout is the only other request that may be done, and has no run.
-        if node_check.done and request.event == queue_request.CONTINUE:
-            # The worker of the earlier attempt may have died after the last
-            # transition of the node, but before the transaction that ends the
-            # request and stores the run.
-            self._take_up_run()
-            if not recorder.is_stored(self.run, request.node_uuid):
-                self._store_run = self.prepare_run(None)
-        return node_check
+        if request.event != queue_request.CONTINUE:
+            return
+        self._take_up_run()
+        if not recorder.is_stored(self.run, request.node_uuid):
+            self._store_run = self.prepare_run(None)
 
     def process(self) -> str | None:
         """Process the request.
@@ -220,8 +218,8 @@ class Attempt(inspection.Inspection):
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        # The hooks of the attempt are guarded already. This guard is for the
-        # main phase, which Ironic itself runs with engine.apply_rules().
+        # The hooks are guarded already, see _take_request(). This guard is for
+        # the main phase, which Ironic runs with engine.apply_rules().
         with self.guard():
             super().run_phase(phase, inventory, plugin_data)
 
@@ -252,6 +250,8 @@ class Attempt(inspection.Inspection):
         Ironic catches every Exception and fails the node. Abandoned is not an
         Exception, so it passes through Ironic's code, and the request is
         delivered again.
+
+        :returns: a context manager, which can also decorate a function.
         """
         try:
             yield
@@ -283,7 +283,16 @@ class Attempt(inspection.Inspection):
             # All tasks of this process share the interface, so only a copy of
             # it gets the hooks of this attempt.
             driver.inspect = copy.copy(driver.inspect)
-            driver.inspect.hooks = [GuardedHook(hook, self) for hook in hooks]
+            driver.inspect.hooks = []
+            # Without the guards, Ironic would fail the node after an error of
+            # the surroundings, or would keep only the text of the error.
+            for hook in hooks:
+                # Ironic calls a hook and its method "preprocess".
+                guarded: Any = self.guard()(hook.obj.__call__)
+                guarded.preprocess = self.guard()(hook.obj.preprocess)
+                driver.inspect.hooks.append(
+                    types.SimpleNamespace(name=hook.name, obj=guarded)
+                )
         self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _take_up_run(self) -> None:
@@ -320,13 +329,47 @@ class Attempt(inspection.Inspection):
             finally:
                 # This makes the method of the class visible again.
                 del task.node.save
-        with _keep_from_failing(task):
+        task.process_event = self._process_event_or_raise
+        try:
             conductor_inspection.continue_inspection(
                 task, request.inventory, request.plugin_data
             )
+        finally:
+            # This makes the method of the class visible again.
+            del task.process_event
         if task.node.provision_state == states.INSPECTFAIL:
             return task.node.last_error or _('Inspection failed.')
         return None
+
+    def _process_event_or_raise(
+        self, event: str, *args: Any, **kwargs: Any
+    ) -> None:
+        """Process an event of the node, but do not fail it without need.
+
+        While Ironic inspects the node, this replaces the method of the task.
+        Ironic calls ``process_event('fail')`` while it handles the error that
+        is the reason.
+
+        :raises: Abandoned if the surroundings caused this error, because the
+            next attempt may succeed; the error itself if the state of the node
+            has no such event, because the error of the transition would hide
+            it.
+        """
+        task = self.task
+        cause = sys.exception()
+        if event == 'fail' and surroundings.are_to_blame(cause):
+            raise surroundings.Abandoned() from cause
+        # For example, there is no "fail" for a node that was just discovered
+        # or has failed already.
+        if not task.fsm.is_actionable_event(event):
+            if cause is not None:
+                raise cause
+            if task.node.last_error:
+                raise ironic_exception.HardwareInspectionFailure(
+                    error=task.node.last_error
+                )
+        # The attribute of the task itself is this method.
+        type(task).process_event(task, event, *args, **kwargs)
 
     def _reapply(self) -> str | None:
         """Run hooks and rules again, without a change of the node's state.
@@ -481,66 +524,3 @@ def settle(
             attempt.settle()
     except exceptions.NodeGone:
         requests.settle(request)
-
-
-class GuardedHook:
-    """An inspection hook that ends the attempt if its surroundings fail.
-
-    Without it, Ironic would fail the node, or keep only the text of the error.
-
-    :param hook: the stevedore extension of the hook.
-    """
-
-    def __init__(self, hook: Any, attempt: Attempt) -> None:
-        # Ironic reads both attributes of a stevedore extension, and calls the
-        # object.
-        self.name = hook.name
-        self.obj = self
-        self._hook = hook.obj
-        self._attempt = attempt
-
-    def preprocess(self, *args: Any) -> None:
-        """Run the preprocess step of the hook."""
-        with self._attempt.guard():
-            self._hook.preprocess(*args)
-
-    def __call__(self, *args: Any) -> None:
-        """Run the hook."""
-        with self._attempt.guard():
-            self._hook(*args)
-
-
-@contextlib.contextmanager
-def _keep_from_failing(task) -> Iterator[None]:
-    """Keep Ironic from failing a node if that is wrong or impossible.
-
-    It is wrong if, e.g., the database is unavailable. It is impossible if the
-    state of the node has no such transition. In this case the error that
-    Ironic handles is raised, because the error of the transition would hide
-    it.
-    """
-    process_event = task.process_event
-
-    def process_event_or_raise(event: str, *args: Any, **kwargs: Any) -> None:
-        # Ironic fails a node while it handles the error that is the reason: it
-        # calls process_event('fail') in "except Exception".
-        cause = sys.exception()
-        if event == 'fail' and surroundings.are_to_blame(cause):
-            raise surroundings.Abandoned() from cause
-        # The state of the node has no such event. For example, there is no
-        # "fail" for a node that was just discovered or has failed already.
-        if not task.fsm.is_actionable_event(event):
-            if cause is not None:
-                raise cause
-            if task.node.last_error:
-                raise ironic_exception.HardwareInspectionFailure(
-                    error=task.node.last_error
-                )
-        process_event(event, *args, **kwargs)
-
-    task.process_event = process_event_or_raise
-    try:
-        yield
-    finally:
-        # This makes the method of the class visible again.
-        del task.process_event

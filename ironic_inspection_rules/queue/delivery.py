@@ -32,6 +32,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.queue import attempt as attempts
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import surroundings
@@ -146,42 +147,38 @@ class Delivery:
     pause: Callable[[float], bool]
 
     def carry_out(self) -> Outcome:
-        """Process the request; the outcome is LOST if its lease is lost."""
-        try:
-            return self._lock_and_process()
-        except exceptions.LeaseLost as exc:
-            # Another worker has the request now. Any step may find this out,
-            # even the last one, which ends the request or returns it.
-            log_request(LOG.warning, self.request, str(exc))
-            return Outcome.LOST
-
-    def _lock_and_process(self) -> Outcome:
         """Lock the node and process the request; give it back on failure.
 
         The request ends if its node is gone. After any other error, e.g. if
         the node cannot be locked, the request is returned to the queue or
         ends, see :meth:`_give_back`.
 
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :returns: LOST if the lease is lost, i.e. if another worker has the
+            request.
         """
         request = self.request
         try:
-            with self.lock(request) as attempt:
-                return self._process(attempt)
-        except exceptions.NodeGone as exc:
-            return self._end(request, str(exc))
-        except exceptions.LeaseLost:
-            # Another worker has the request; carry_out() handles this.
-            raise
-        # Catch everything: after any error, the request is tried again or
-        # ends.
-        except Exception as exc:
-            # If the attempt has begun, the database has already counted it. If
-            # not, _give_back() decides whether it counts.
-            with_this_attempt = dataclasses.replace(
-                request, attempts=request.attempts + 1
-            )
-            return self._give_back(with_this_attempt, exc)
+            try:
+                with self.lock(request) as attempt:
+                    return self._process(attempt)
+            except exceptions.NodeGone as exc:
+                return self._end(request, str(exc))
+            except exceptions.LeaseLost:
+                raise
+            # Catch everything: after any error, the request is tried again or
+            # ends.
+            except Exception as exc:
+                # If the attempt has begun, the database has already counted
+                # it. If not, _give_back() decides whether it counts.
+                with_this_attempt = dataclasses.replace(
+                    request, attempts=request.attempts + 1
+                )
+                return self._give_back(with_this_attempt, exc)
+        except exceptions.LeaseLost as exc:
+            # Any step may find out that the lease is lost, even _end() and
+            # _give_back() above.
+            log_request(LOG.warning, request, str(exc))
+            return Outcome.LOST
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
         """Process the request, or refuse it; its node is locked.
@@ -189,8 +186,9 @@ class Delivery:
         :raises: LeaseLost if this is not the last delivery of the request; any
             error that is raised before the attempt is counted.
         """
-        check = attempt.check()
+        check = queue_node.check(attempt.task.node, self.request)
         if check.done:
+            attempt.prepare_earlier_run()
             log_request(
                 LOG.info, self.request, 'an earlier attempt has finished it'
             )

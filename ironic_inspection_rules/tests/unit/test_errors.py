@@ -60,7 +60,7 @@ ALLOWED = {
     ('queue/delivery.py', '_refuse'): LOGGED,
     ('queue/delivery.py', '_retry'): LOGGED,
     ('queue/delivery.py', '_process'): LOGGED,
-    ('queue/delivery.py', '_lock_and_process'): LOGGED,
+    ('queue/delivery.py', 'carry_out'): LOGGED,
     ('queue/failure.py', '_clean_up'): LOGGED,
     ('queue/attempt.py', 'process'): LOGGED,
     # Text of strangers is escaped.

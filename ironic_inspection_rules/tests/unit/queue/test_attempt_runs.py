@@ -11,6 +11,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.runs import recorder
@@ -125,7 +126,9 @@ class InspectionTestCase(RunOfRequestTestCase):
         self.set_node(provision_state=states.MANAGEABLE)
         self.deliver_again()
         with self.lock() as current:
-            self.assertTrue(current.check().done)
+            found = queue_node.check(current.task.node, self.request)
+            self.assertTrue(found.done)
+            current.prepare_earlier_run()
             self.unlock(current)
 
         run = self.only_run()
@@ -179,7 +182,7 @@ class InspectionTestCase(RunOfRequestTestCase):
         before = self.only_run().id
         self.deliver_again()
         with self.lock() as current:
-            current.check()
+            current.prepare_earlier_run()
             self.unlock(current)
         self.assertEqual(before, self.only_run().id)
 

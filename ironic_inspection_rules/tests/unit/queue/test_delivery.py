@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import contextlib
+import types
 
 import fixtures
 from oslo_db import exception as db_exc
@@ -40,10 +41,10 @@ class FakeAttempt:
     def __init__(self, nodes, request):
         self._nodes = nodes
         self.request = request
+        self.task = types.SimpleNamespace(node=request.node_uuid)
 
-    def check(self):
-        self._nodes.reach('check')
-        return self._nodes.finding
+    def prepare_earlier_run(self):
+        self._nodes.reach('prepare')
 
     def process(self):
         self._nodes.reach('process')
@@ -58,7 +59,7 @@ class FakeAttempt:
             return self._nodes.queue.consume(self.request, error, session)
 
 
-class FakeNodes:
+class FakeNodes(fixtures.Fixture):
     """Nodes in memory.
 
     :ivar calls: the steps that were reached, in their order.
@@ -74,6 +75,13 @@ class FakeNodes:
         self.finding = queue_node.NodeCheck()
         self.trouble = {}
 
+    def _setUp(self):
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.queue.node.check', self.check
+            )
+        )
+
     def reach(self, step):
         self.calls.append(step)
         if self.trouble.get(step):
@@ -87,6 +95,10 @@ class FakeNodes:
         self.reach('unlock')
         self.locked.discard(request.node_uuid)
 
+    def check(self, node, request):
+        self.reach('check')
+        return self.finding
+
     def process(self, request):
         return self.failed.get(request.node_uuid)
 
@@ -96,7 +108,7 @@ class DeliveryTestCase(base.QueueTestCase):
         super().setUp()
         self.useFixture(base.StoppedClock())
         self.queue = database_queue.DatabaseQueue(base.LEASE)
-        self.nodes = FakeNodes(self.queue)
+        self.nodes = self.useFixture(FakeNodes(self.queue))
         self.pause = lambda seconds: True
         self.request = self.queue.put('node', queue_request.CONTINUE)
 

@@ -38,7 +38,7 @@ class WorkerTestCase(base.QueueTestCase):
         self.clock = self.useFixture(clock.Clock(watchdog, worker))
         self.hung = []
         self.addCleanup(self.join_hung)
-        self.nodes = test_delivery.FakeNodes(self.queue)
+        self.nodes = self.useFixture(test_delivery.FakeNodes(self.queue))
         self.seen = []
         self.done = threading.Semaphore(0)
         self.use_settings()
