@@ -16,6 +16,7 @@ import operator
 import typing
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import arguments as op_arguments
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import pattern
 from ironic_inspection_rules.engine.language import plugin
@@ -54,14 +55,19 @@ class FieldCondition(plugin.Condition):
         4096, or if it is inverted, that it is not. Checks of rule files use
         such facts to find contradictions.
         """
-        field = json_field.as_replacement(arguments['field'])
+        # The arguments are as written, so the name of the field may be a
+        # number, and "invert" may be a text such as "no".
+        field = json_field.as_replacement(str(arguments['field']))
         relation, value = self.relation(arguments)
         if not field or not relation:
             return
+        has_invert = False
+        if arguments.get('invert') is not None:
+            has_invert = op_arguments.TYPES[bool].read(arguments['invert'])
         unordered = False
         # Either "invert" of ironic-inspector or the "!" of this language
         # inverts the condition. Both together cancel each other out.
-        is_opposite = bool(arguments.get('invert')) is not inverted
+        is_opposite = has_invert is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
             # "Not less" also holds for a value without an order, e.g. a text,
@@ -149,7 +155,8 @@ class FieldCondition(plugin.Condition):
 
         For example, the reason is "memory_mb is 4096".
         """
-        field: str = arguments['field']
+        # The name of the field may be written as a number.
+        field = str(arguments['field'])
         find = json_field.compile_field(field)
         values = find(view)
         if not values:

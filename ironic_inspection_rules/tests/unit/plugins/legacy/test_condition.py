@@ -4,6 +4,7 @@
 
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.run import explanation
 from ironic_inspection_rules.tests.unit import base
@@ -172,3 +173,39 @@ class ConditionTestCase(base.TestCase):
                 for each in explanation.explain(plan, budget.View(roots))
             ],
         )
+
+
+class WrittenArgumentsTestCase(base.TestCase):
+    """A rule may have an argument in another type than its op declares."""
+
+    def facts(self, args):
+        op = registry.installed().condition('inspector-lt')
+        return op.facts(args, inverted=False)
+
+    def test_a_number_names_a_field_in_facts(self):
+        self.assertEqual(
+            self.facts({'field': '5', 'value': 3}),
+            self.facts({'field': 5, 'value': 3}),
+        )
+
+    def test_text_inverts_facts_as_the_truth_that_it_says(self):
+        for written, truth in (
+            ('no', False),
+            ('yes', True),
+            (0, False),
+            (1.0, True),
+            (None, False),
+        ):
+            self.assertEqual(
+                self.facts({'field': 'a', 'value': 3, 'invert': truth}),
+                self.facts({'field': 'a', 'value': 3, 'invert': written}),
+                written,
+            )
+
+    def test_a_number_names_a_field_in_reasons(self):
+        condition = {'op': 'inspector-lt', 'args': {'field': 5, 'value': 9}}
+        rule = model.Rule(uuid='', conditions=(condition,), actions=())
+        plan = compiler.compile_rule(rule, registry.installed())
+        roots = {'plugin_data': {'5': 7}, 'inventory': {}, 'node': {}}
+        (trace,) = explanation.explain(plan, budget.View(roots))
+        self.assertEqual((True, '5 is 7'), (trace.result, trace.reason))
