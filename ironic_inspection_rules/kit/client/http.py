@@ -35,6 +35,12 @@ REQUEST_ERRORS = (
 """Exceptions of a request: it was refused, there was no answer, or the answer
 is not an answer of Ironic."""
 
+_RETRIABLE_STATUSES = frozenset([http_client.SERVICE_UNAVAILABLE])
+"""Statuses after which the SDK sends a request again. By default it also sends
+it again after 409, which stock Ironic returns for a locked node. Here, 409
+means that rules have changed or a name is taken, so the same request would be
+refused again."""
+
 _MAX_QUOTE_LENGTH = 300
 """Maximum length of an answer in an error message."""
 
@@ -54,6 +60,7 @@ def call(
     needed: str,
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
+    enough: Sequence[str] = (),
     microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> dict[str, Any]:
@@ -63,6 +70,8 @@ def call(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
+    :param enough: members that identify an answer of Ironic. If the answer has
+        one of them, the needed member is not checked.
     :param microversion: the minimum version of the API that supports the call.
     :param kwargs: further arguments of the request for keystoneauth, e.g.
         ``json`` or ``params``.
@@ -78,6 +87,7 @@ def call(
         needed=needed,
         is_list=is_list,
         needed_of_items=needed_of_items,
+        enough=enough,
     )
 
 
@@ -112,14 +122,11 @@ def _send(
     :raises: an exception of openstacksdk if the answer is an error; an
         exception of keystoneauth if there is no answer.
     """
-    # By default the SDK also retries after 409, which stock Ironic returns for
-    # a locked node. Here, 409 means that rules have changed or a name is
-    # taken, so the same request would be refused again.
     response = baremetal.request(
         path,
         method,
         microversion=microversion,
-        retriable_status_codes={503},
+        retriable_status_codes=_RETRIABLE_STATUSES,
         **kwargs,
     )
     LOG.debug(
@@ -155,6 +162,7 @@ def read_members(
     needed: str,
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
+    enough: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read the members of an answer.
 
@@ -164,6 +172,8 @@ def read_members(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
+    :param enough: members that identify an answer of Ironic. If the answer has
+        one of them, the needed member is not checked.
     :raises: Invalid if the answer is not a JSON object, lacks a needed member,
         or has no list of objects. It may come from another service or from a
         proxy.
@@ -173,6 +183,8 @@ def read_members(
     except ValueError:
         # The error below describes the answer.
         answer = None
+    if isinstance(answer, dict) and not answer.keys().isdisjoint(enough):
+        return answer
     if not isinstance(answer, dict) or needed not in answer:
         raise _unexpected_answer(response, needed, _describe_answer(response))
     if is_list and not _is_list_of_objects(answer[needed]):

@@ -31,6 +31,10 @@ CHANGES_UNKNOWN = _(
 """The warning after a change if its steps are unknown, see
 :func:`says_changes`."""
 
+_ENOUGH_AFTER_CHANGE = ('rules', 'revision')
+"""Members of which an answer to a change needs only one. The change has been
+made, so an error about the other member would be wrong."""
+
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
 
@@ -82,6 +86,9 @@ def replace_inspection_rules(
         stored tables that are not in ``tables``.
     :param tables: the JSON form of tables by name; None leaves stored tables
         unchanged.
+    :returns: the answer, e.g. ``{'revision': 3, 'rules': [{'uuid': ...,
+        'outcome': 'created'}]}``. After a change it may lack ``revision`` or
+        ``rules``, see :func:`revision_of` and :func:`says_changes`.
     :raises: Invalid if the body is larger than the API accepts;
         ``ConflictException`` of openstacksdk if the rule set has another
         revision; otherwise the same as :func:`.http.call`.
@@ -94,6 +101,10 @@ def replace_inspection_rules(
     # An API of a release without tables would refuse the member.
     if tables is not None:
         body['tables'] = tables
+    enough: Sequence[str] = _ENOUGH_AFTER_CHANGE
+    if dry_run:
+        # A plan needs the steps of the rules.
+        enough = ()
     return http.call_with_large_body(
         baremetal,
         'PUT',
@@ -101,6 +112,7 @@ def replace_inspection_rules(
         body=body,
         needed='rules',
         is_list=True,
+        enough=enough,
         params={'dry_run': dry_run, 'prune': prune},
     )
 
@@ -124,14 +136,15 @@ def says_changes(answer: Mapping[str, Any]) -> bool:
     its ``name``. The change has been made even without them, so an error would
     be wrong.
     """
+    rules = answer.get('rules')
     # An API of a release without tables has no such member.
     tables = answer.get('tables') or []
-    if not isinstance(tables, list):
+    if not isinstance(rules, list) or not isinstance(tables, list):
         return False
-    for table in tables:
-        if not isinstance(table, dict) or 'name' not in table:
+    for step in (*rules, *tables):
+        if not isinstance(step, dict) or 'outcome' not in step:
             return False
-    return all('outcome' in step for step in (*answer['rules'], *tables))
+    return all('name' in table for table in tables)
 
 
 def inspection_rule_revisions(
@@ -160,13 +173,17 @@ def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
 def restore_inspection_rule_revision(
     baremetal, revision: int
 ) -> dict[str, Any]:
-    """Put the rule set of a revision in force again."""
+    """Put the rule set of a revision in force again.
+
+    :returns: the same as :func:`replace_inspection_rules`.
+    """
     return http.call(
         baremetal,
         'POST',
         f'{_REVISIONS}/{revision}/restore',
         needed='rules',
         is_list=True,
+        enough=_ENOUGH_AFTER_CHANGE,
         json={},
     )
 

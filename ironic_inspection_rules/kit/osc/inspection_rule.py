@@ -212,13 +212,18 @@ class ImportInspectionRules(command.BaremetalCommand):
                 # Send the revision of the plan, so that Ironic refuses the
                 # change if somebody else has changed the rules in the
                 # meantime.
-                rule_set.replace_inspection_rules(
+                answer = rule_set.replace_inspection_rules(
                     baremetal,
                     rules=files.rules,
                     revision=plan.revision,
                     prune=False,
                     tables=tables,
                 )
+                if not rule_set.says_changes(answer):
+                    # The change stands, so this is not an error.
+                    self.app.stderr.write(
+                        _('Warning: %s\n') % rule_set.CHANGES_UNKNOWN
+                    )
         counts = collections.Counter(step['outcome'] for step in plan.steps)
         created = counts['created']
         updated = counts['updated']

@@ -296,7 +296,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
             return 1
         # The user has confirmed this plan. Send its revision, so that Ironic
         # refuses the change if somebody else has changed the rules in the
-        # meantime.
+        # meantime. After that the change stands, so a missing member of the
+        # answer is only a warning.
         answer = rule_set.replace_inspection_rules(
             baremetal,
             rules=planned.rules,
@@ -313,6 +314,10 @@ class ApplyInspectionRules(command.BaremetalCommand):
         else:
             self.app.stdout.write(
                 _('The rule set is at revision %d now\n') % revision
+            )
+        if not rule_set.says_changes(answer):
+            self.app.stderr.write(
+                _('Warning: %s\n') % rule_set.CHANGES_UNKNOWN
             )
         print_warnings(baremetal, self.app.stderr)
         return 0

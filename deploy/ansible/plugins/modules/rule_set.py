@@ -228,17 +228,22 @@ def main():
     revision = rule_set.revision_of(done)
     if revision is None:
         warnings = [rule_set.REVISION_UNKNOWN, *warnings]
+    rules = done.get('rules')
+    tables = done.get('tables') or ()
+    if not rule_set.says_changes(done):
+        warnings = [rule_set.CHANGES_UNKNOWN, *warnings]
+        # Ironic accepted the revision of the plan, so these are its changes.
+        rules = plan.steps
+        tables = plan.tables
     for warning in warnings:
         module.warn(warning)
     module.exit_json(
         changed=bool(plan.changes),
         revision=revision,
-        rules=[
-            {name: rule.get(name) for name in _SHOWN} for rule in done['rules']
-        ],
+        rules=[{name: rule.get(name) for name in _SHOWN} for rule in rules],
         tables=[
             {name: table.get(name) for name in _SHOWN_OF_TABLES}
-            for table in done.get('tables') or ()
+            for table in tables
         ],
         diff=diff,
     )

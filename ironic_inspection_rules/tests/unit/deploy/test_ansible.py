@@ -309,3 +309,18 @@ class RuleSetTestCase(base.TestCase):
             self.assertIsNone(result['revision'])
             self.assertIn('The rules are in force', str(self.warnings))
             self.assertIn('set it', str(self.warnings))
+
+    def test_a_change_whose_steps_cannot_be_read_is_no_failure(self):
+        for applied in (
+            {'revision': 3},
+            {'revision': 3, 'rules': None},
+            {'revision': 3, 'rules': ['created']},
+            {'revision': 3, 'rules': [{}]},
+            {'revision': 3, 'rules': [STEP], 'tables': 'all'},
+        ):
+            result = self.run_module(
+                (200, {'inspection_rules': [], 'warnings': []}), applied
+            )
+            self.check_change(result)
+            self.assertEqual(3, result['revision'])
+            self.assertIn('does not say what was changed', str(self.warnings))

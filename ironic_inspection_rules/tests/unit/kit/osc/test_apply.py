@@ -43,7 +43,9 @@ class AfterChangeTestCase(base.TestCase):
         with open(self.path, 'w', encoding='utf-8') as stream:
             json.dump([RULE], stream)
 
-    def run_command(self, kind, words, warnings, planned=3, applied=3):
+    def run_command(
+        self, kind, words, warnings, planned=3, applied=3, changed=None
+    ):
         """Run a command.
 
         :param warnings: the answer to the request for warnings, which is the
@@ -51,6 +53,8 @@ class AfterChangeTestCase(base.TestCase):
         :param planned: the revision in the answer to the dry run; None for
             an answer without a revision.
         :param applied: the same of the answer to the change.
+        :param changed: the whole answer to the change; None for an answer
+            with a step for the rule.
         """
         self.ironic = fakes.Ironic()
         answers = []
@@ -59,6 +63,8 @@ class AfterChangeTestCase(base.TestCase):
             if revision is not None:
                 answer['revision'] = revision
             answers.append((200, answer))
+        if changed is not None:
+            answers[1] = (200, changed)
         self.ironic.routes['PUT', '/inspection_rules'] = answers
         lists = [(200, {'inspection_rules': []}), warnings]
 
@@ -133,3 +139,38 @@ class AfterChangeTestCase(base.TestCase):
             self.assertNotIn('The rule set is at', output)
             self.assertIn('Warning: The rules are in force', errors)
             self.assertIn('Warning: set it', errors)
+
+    def test_a_change_whose_steps_cannot_be_read_stands(self):
+        for kind, words, printed in COMMANDS:
+            for changed in (
+                {'revision': 3},
+                {'revision': 3, 'rules': None},
+                {'revision': 3, 'rules': {'outcome': 'created'}},
+                {'revision': 3, 'rules': ['created']},
+                {'revision': 3, 'rules': [{'uuid': RULE['uuid']}]},
+            ):
+                status, output, errors = self.run_command(
+                    kind,
+                    words,
+                    (200, {'inspection_rules': [], 'warnings': ['set it']}),
+                    changed=changed,
+                )
+                self.assertEqual(0, status)
+                self.assertIn(printed, output)
+                self.assertEqual(
+                    "Warning: The rules are in force, but Ironic's answer "
+                    'does not say what was changed\nWarning: set it\n',
+                    errors,
+                )
+
+    def test_an_answer_to_a_change_that_is_not_of_ironic_is_an_error(self):
+        for kind, words, _printed in COMMANDS:
+            for changed in ([], 'changed', 7):
+                self.assertRaises(
+                    exceptions.Invalid,
+                    self.run_command,
+                    kind,
+                    words,
+                    (200, {'inspection_rules': []}),
+                    changed=changed,
+                )

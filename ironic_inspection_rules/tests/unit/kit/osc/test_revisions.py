@@ -105,6 +105,10 @@ class RevisionsTestCase(base.TestCase):
     def test_a_restored_set_whose_changes_are_unknown_is_in_force(self):
         step = {'uuid': 'a'}
         for answer in (
+            {'revision': 8},
+            {'revision': 8, 'rules': None},
+            {'revision': 8, 'rules': {'outcome': 'deleted'}},
+            {'revision': 8, 'rules': ['deleted']},
             {'revision': 8, 'rules': [DELETED, step]},
             {'revision': 8, 'rules': [DELETED], 'tables': [step]},
             {'revision': 8, 'rules': [DELETED], 'tables': [{'name': 'racks'}]},
