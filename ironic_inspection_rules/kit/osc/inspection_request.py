@@ -6,6 +6,7 @@ Inspections can be reapplied for one node or for many nodes.
 """
 
 import collections
+from collections.abc import Iterable
 import datetime
 import functools
 import json
@@ -126,10 +127,9 @@ class ListInspectionRequests(command.Lister):
                 tuple(request[name] for name in _LONG) for request in requests
             ]
         # A request only has the UUID of its node.
-        names = {}
+        names: dict[str, str | None] = {}
         if requests:
-            nodes = node.nodes(baremetal, {}, ('uuid', 'name'))
-            names = {fields['uuid']: fields['name'] for fields in nodes}
+            names = _read_node_names(baremetal)
         now = timeutils.utcnow(with_timezone=True)
         rows = []
         for request in requests:
@@ -146,6 +146,19 @@ class ListInspectionRequests(command.Lister):
                 )
             )
         return _COLUMNS, rows
+
+
+def _read_node_names(baremetal: Any) -> dict[str, str | None]:
+    """Return the names of all nodes by UUID; a node may have no name.
+
+    :returns: an empty mapping for users who may not list nodes. Another policy
+        decides whether they may list requests.
+    """
+    try:
+        nodes = list(node.nodes(baremetal, {}, ('uuid', 'name')))
+    except sdk_exceptions.ForbiddenException:
+        return {}
+    return {fields['uuid']: fields['name'] for fields in nodes}
 
 
 class ShowInspectionRequest(command.ShowOne):
@@ -265,35 +278,38 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         """Reapply for the selected nodes, and return the exit status."""
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
+        # The threads append to this list, so that an error or an interrupt
+        # loses no request that Ironic has accepted in the meantime.
         reapplications: list[Reapplication] = []
+        reapply = functools.partial(_reapply_node, baremetal, reapplications)
         try:
             _require_queue(baremetal)
             nodes = selection.read_matching_nodes(
                 baremetal, most=parsed_args.limit
             )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
-                reapply = functools.partial(_reapply_node, baremetal)
-                answers = threads.map(reapply, nodes, _('Reapplying'))
-                for reapplication in answers:
-                    # Append one by one, because an interrupt must not lose the
-                    # requests that Ironic has accepted.
-                    reapplications.append(reapplication)
+                for _done in threads.map(reapply, nodes, _('Reapplying')):
+                    # The thread has recorded the result.
+                    pass
                 if parsed_args.wait:
                     _wait_for_requests(threads, baremetal, reapplications)
         except KeyboardInterrupt:
-            self._show(reapplications)
-            self.app.stderr.write(
-                _(
+            if reapplications:
+                self._show(reapplications)
+            message = _('Interrupted')
+            if _is_any_under_way(reapplications):
+                message = _(
                     'Interrupted; what Ironic has accepted goes on, see '
-                    '"openstack baremetal inspection request list"\n'
+                    '"openstack baremetal inspection request list"'
                 )
-            )
+            self.app.stderr.write(f'{message}\n')
             return parallel.EXIT_INTERRUPTED
         except http.REQUEST_ERRORS:
             # The error ends the command, but not the requests that Ironic has
             # accepted.
             if reapplications:
                 self._show(reapplications)
+            if _is_any_under_way(reapplications):
                 self.app.stderr.write(
                     _(
                         'What Ironic has accepted goes on, see "openstack '
@@ -310,7 +326,8 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         """Print how many nodes are in each state, and which nodes have failed.
 
         The numbers are printed on one line, e.g. ``2 accepted, 1 refused``.
-        The failed nodes are printed as a table with the reasons.
+        The failed nodes are printed as a table with the reasons, sorted by
+        name.
         """
         output = self.app.stdout
         states = collections.Counter(
@@ -328,6 +345,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 rows.append([reapplication.name, reapplication.state, reason])
         if not rows:
             return
+        rows.sort()
         titles = [_('Node'), _('State'), _('Reason')]
         table_of_failed = table.render(titles, rows[:_MAX_ROWS], output)
         output.write(f'{table_of_failed}\n')
@@ -360,13 +378,23 @@ def _require_queue(baremetal: Any) -> None:
         ) from exc
 
 
-def _reapply_node(
-    baremetal: Any, node_fields: dict[str, Any]
-) -> Reapplication:
-    """Ask Ironic to reapply for one node.
+def _is_any_under_way(reapplications: Iterable[Reapplication]) -> bool:
+    """Return whether Ironic has accepted a request that has not ended yet."""
+    return any(
+        reapplication.state not in _DONE for reapplication in reapplications
+    )
 
+
+def _reapply_node(
+    baremetal: Any,
+    reapplications: list[Reapplication],
+    node_fields: dict[str, Any],
+) -> None:
+    """Ask Ironic to reapply for one node, and record the answer.
+
+    :param reapplications: a reapplication that is accepted or refused is
+        appended.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :returns: a reapplication that is accepted or refused.
     :raises: the error of the request if another attempt may succeed.
     """
     uuid = node_fields['uuid']
@@ -376,10 +404,12 @@ def _reapply_node(
     except sdk_exceptions.HttpException as exc:
         if parallel.is_transient(exc):
             raise
-        return Reapplication(
+        reapplication = Reapplication(
             name, REFUSED, request=None, reason=exc.details or str(exc)
         )
-    return Reapplication(name, ACCEPTED, request['uuid'])
+    else:
+        reapplication = Reapplication(name, ACCEPTED, request['uuid'])
+    reapplications.append(reapplication)
 
 
 def _wait_for_requests(

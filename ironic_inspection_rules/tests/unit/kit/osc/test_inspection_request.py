@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import io
+import threading
 
+from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
@@ -44,6 +46,14 @@ def request(uuid, state='waiting', last_error=None):
         'state': state,
         'last_error': last_error,
     }
+
+
+def interrupt(**_arguments):
+    raise KeyboardInterrupt
+
+
+def break_off(**_arguments):
+    raise auth_exceptions.SSLError
 
 
 class CommandTestCase(base.TestCase):
@@ -105,6 +115,29 @@ class CommandTestCase(base.TestCase):
         self.assertRegex(first['Age'], r'^\d+ d$')
         self.assertTrue(first['Error'].startswith('no disk'))
         self.assertLess(len(first['Error']), 70)
+
+    def test_who_may_not_list_nodes_sees_their_uuids(self):
+        self.baremetal.answers = [
+            (200, {'inspection_requests': [REQUEST]}),
+            (403, {'error_message': 'no'}),
+        ]
+        columns, (row,) = self.run_command(
+            inspection_request.ListInspectionRequests
+        )
+        self.assertEqual(
+            'a-node', dict(zip(columns, row, strict=True))['Node']
+        )
+
+    def test_an_error_of_the_list_of_nodes_is_not_hidden(self):
+        self.baremetal.answers = [
+            (200, {'inspection_requests': [REQUEST]}),
+            (500, {'error_message': 'no'}),
+        ]
+        self.assertRaises(
+            sdk_exceptions.HttpException,
+            self.run_command,
+            inspection_request.ListInspectionRequests,
+        )
 
     def test_a_request_without_a_time_has_no_age(self):
         for created_at, age in ((None, ''), ('soon', 'soon')):
@@ -285,9 +318,6 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
         self.assertEqual(0, self.reapply())
 
     def test_an_interruption_tells_what_goes_on(self):
-        def interrupt(**_arguments):
-            raise KeyboardInterrupt
-
         self.ironic.routes['GET', '/inspection_requests/request-a'] = interrupt
         self.assertEqual(130, self.reapply('--wait', '--jobs', '1'))
         self.assertEqual('3 accepted\n', self.printed())
@@ -323,6 +353,57 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
         self.ironic.routes['GET', '/nodes'] = (403, {'error_message': 'no'})
         self.assertRaises(sdk_exceptions.HttpException, self.reapply)
         self.assertEqual('', self.printed())
+        self.assertEqual('', self.app.stderr.getvalue())
+
+    def test_an_interruption_before_any_request_shows_no_states(self):
+        self.ironic.routes['GET', '/nodes'] = interrupt
+        self.assertEqual(130, self.reapply())
+        self.assertEqual('', self.printed())
+        self.assertEqual('Interrupted\n', self.app.stderr.getvalue())
+
+    def test_nothing_goes_on_where_all_are_refused(self):
+        for uuid in 'ab':
+            self.ironic.routes[reapply(uuid)] = (
+                409,
+                {'error_message': 'locked'},
+            )
+        self.ironic.routes[reapply('c')] = interrupt
+        self.assertEqual(130, self.reapply('--jobs', '1'))
+        self.assertIn('2 refused\n', self.printed())
+        self.assertEqual('Interrupted\n', self.app.stderr.getvalue())
+
+        self.app.stdout = io.StringIO()
+        self.app.stderr = io.StringIO()
+        self.ironic.routes[reapply('c')] = break_off
+        self.assertRaises(
+            auth_exceptions.SSLError, self.reapply, '--jobs', '1'
+        )
+        self.assertIn('2 refused\n', self.printed())
+        self.assertEqual('', self.app.stderr.getvalue())
+
+    def test_what_is_accepted_beside_an_error_goes_on(self):
+        # The command waits for the answer about the first node, and gets that
+        # about the others meanwhile.
+        others = threading.Barrier(3, timeout=60)
+
+        def accept(**_arguments):
+            others.wait()
+            return 202, request('b')
+
+        def fail(**_arguments):
+            others.wait()
+            return break_off()
+
+        for uuid in 'bc':
+            self.ironic.routes[reapply(uuid)] = accept
+        self.ironic.routes[reapply('a')] = fail
+        self.assertRaises(
+            auth_exceptions.SSLError, self.reapply, '--jobs', '3'
+        )
+        self.assertEqual('2 accepted\n', self.printed())
+        self.assertIn(
+            'What Ironic has accepted goes on', self.app.stderr.getvalue()
+        )
 
     def test_filters_that_match_no_node_are_an_error(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
