@@ -64,7 +64,7 @@ class ReapplyInspection(command.ShowOne):
     """Run hooks and rules again on the data that a ramdisk sent.
 
     The machine is not touched. Prints the request; its state shows when it
-    is done.
+    is done. Needs durable inspection ([inspection_queue]enabled).
     """
 
     example = 'rack1-07'
@@ -107,7 +107,10 @@ class ListInspectionRequests(command.Lister):
             help=_('With worker, times and whole errors'),
         )
         parser.add_argument(
-            '--state', metavar='<state>', help=_('Only those in this state')
+            '--state',
+            metavar='<state>',
+            help=_('Only those in this state: %s')
+            % ', '.join((*_UNDER_WAY, FINISHED, ERROR)),
         )
 
     def take_action(self, parsed_args):
@@ -248,7 +251,7 @@ class Reapplication(NamedTuple):
 
 
 class ReapplyInspectionRules(command.BaremetalCommand):
-    """Run hooks and rules again for many nodes, on their ramdisks' data.
+    """Run hooks and rules again on the data that ramdisks of many nodes sent.
 
     The machines are not touched. Needs durable inspection
     ([inspection_queue]enabled). Returns 1 if a node is refused or, with

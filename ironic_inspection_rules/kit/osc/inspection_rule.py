@@ -4,11 +4,9 @@
 
 import collections
 from collections.abc import Iterable
-import itertools
 import json
 from typing import Any
 
-from ironicclient.osc.v1 import baremetal_inspection_rule as shipped
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules import exceptions
@@ -34,24 +32,44 @@ EXIT_FAILED = 2
 """The status of ``evaluate`` if the inspection would fail."""
 
 
-class GetInspectionRule(command.Guarded, shipped.ShowBaremetalInspectionRule):
+_FIELDS_OF_ANSWER = (*model.FIELDS, 'created_at', 'updated_at')
+
+
+class GetInspectionRule(command.ShowOne):
     """Show an inspection rule, by its UUID or its description."""
 
     example = "'Note the vendor'"
 
+    def add_arguments(self, parser):
+        parser.add_argument(
+            'rule',
+            metavar='<rule>',
+            help=_('UUID of the rule, or its description if that is unique'),
+        )
+        parser.add_argument(
+            '--fields',
+            metavar='<field>',
+            nargs='+',
+            action='extend',
+            default=[],
+            choices=_FIELDS_OF_ANSWER,
+            help=_('Fields to show; all fields if not given'),
+        )
+
     def take_action(self, parsed_args):
-        # python-ironicclient would return None for an empty answer, and the
-        # shipped command would fail on it.
+        """Return the names and values of the fields, sorted by name."""
         baremetal = self.baremetal
         uuid = inspection_rule.find_inspection_rule(
             baremetal, parsed_args.rule
         )
-        fields = list(itertools.chain.from_iterable(parsed_args.fields))
-        rule = inspection_rule.get_inspection_rule(baremetal, uuid, fields)
+        rule = inspection_rule.get_inspection_rule(
+            baremetal, uuid, parsed_args.fields
+        )
         rule.pop('links', None)
         return self.dict2columns(dict(sorted(rule.items())))
 
 
+# Help texts that differ from the description of the field.
 _HELP = {
     'uuid': _('UUID of a new rule'),
     'description': _('Text for people; "" for none'),
@@ -59,9 +77,10 @@ _HELP = {
     'scope': _(
         'Inspection scope of the nodes that the rule runs on; "" for all nodes'
     ),
-    'sensitive': _('Withhold what the rule is made of, for ever'),
-    'phase': _('When the rule runs'),
-    'mode': _('What the rule does'),
+    'sensitive': _(
+        'Never show conditions, actions and vars of the rule again; this '
+        'cannot be undone'
+    ),
     'vars': _('A mapping of names to values, or a file, YAML or JSON'),
     **{
         name: _('A list of %s, or a file, YAML or JSON') % name
@@ -75,7 +94,7 @@ _METAVARS = {
 
 
 class EditInspectionRule(command.ShowOne):
-    """Create or change an inspection rule, with all its fields."""
+    """Create an inspection rule, or change the given fields of one."""
 
     example = "'Note the vendor' --mode audit"
 
@@ -132,8 +151,8 @@ class EditInspectionRule(command.ShowOne):
         rule.update(fields)
         for warning in rule_files.lint_rule(rule):
             self.app.stderr.write(_('Warning: %s\n') % warning)
-        names = (*model.FIELDS, 'created_at', 'updated_at')
-        return names, [answer.get(name) for name in names]
+        values = [answer.get(name) for name in _FIELDS_OF_ANSWER]
+        return _FIELDS_OF_ANSWER, values
 
 
 def _read_fields(parsed_args: Any) -> dict[str, Any]:
@@ -245,7 +264,11 @@ class ImportInspectionRules(command.BaremetalCommand):
 
 
 class ExportInspectionRules(command.BaremetalCommand):
-    """Write the stored inspection rules so that they can be imported."""
+    """Write the stored inspection rules and tables, for import.
+
+    Operations of sensitive rules and secret columns of tables are left out;
+    an import of the file keeps those that are stored.
+    """
 
     example = 'exported.yaml'
 
@@ -254,7 +277,7 @@ class ExportInspectionRules(command.BaremetalCommand):
             '--revision',
             metavar='<revision>',
             type=arguments.parse_revision,
-            help=_('Write the rules of this revision of the rule set'),
+            help=_('Write the rules and tables of this revision'),
         )
         parser.add_argument(
             'file',
@@ -346,11 +369,11 @@ class PurgeInspectionRules(command.BaremetalCommand):
 class EvaluateInspectionRules(command.BaremetalCommand):
     """Try inspection rules on machines without changing anything.
 
-    Returns 2 if the inspection would fail. With --nodes and --rules it
-    returns 2 if a machine would be treated differently than by the rules in
-    force, and 0 if none would; being refused by a rule is such a difference.
-    It returns 1 if a rule has an error on a machine, or if no machine has
-    stored data.
+    Give --node or --inventory for one machine, or --nodes for many. Returns
+    2 if the inspection would fail. With --nodes and --rules it returns 2 if a
+    machine would be treated differently than by the rules in force, and 0 if
+    none would; being refused by a rule is such a difference. It returns 1 if
+    a rule has an error on a machine, or if no machine has stored data.
     """
 
     example = '--nodes --rules rules.yaml'
@@ -381,7 +404,10 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         )
         rule_files.add_prune(parser)
         parser.add_argument(
-            '--phase', metavar='<phase>', help=_('Only this phase')
+            '--phase',
+            metavar='<phase>',
+            help=_('Only the rules of this phase: %s')
+            % ', '.join(model.PHASES),
         )
         parser.add_argument(
             '-f',

@@ -209,8 +209,8 @@ class ShowStatistics(command.Lister):
             '--sort',
             metavar='<key>[:<direction>]',
             help=_(
-                'Sort by this column; in the order in '
-                'which the rules run if not given'
+                'Sort by this column, such as matched or matched:desc; in '
+                'the order in which the rules run if not given'
             ),
         )
         parser.add_argument(

@@ -104,8 +104,9 @@ class ShowInventory(command.BaremetalCommand):
 class DiffInventories(command.Lister):
     """Show which parts of machines are gone, new, moved or changed.
 
-    Of one node, between two inspections, by default the last two that
-    differ; of many, since a time.
+    Compares the last two inspections of every node that differ or, with
+    --since, the last one with the state of the machine at that time. For one
+    node, --from and --to name any two.
     """
 
     example = '--since 30d'

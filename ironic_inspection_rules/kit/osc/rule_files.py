@@ -40,8 +40,8 @@ def add_argument(parser: Any) -> None:
         metavar='<file>',
         nargs='+',
         help=_(
-            'YAML or JSON file with one rule or a list of rules; a folder '
-            'with such files, or - for standard input'
+            'YAML or JSON file with one rule, a list of rules, or rules and '
+            'tables; a folder with such files, or - for standard input'
         ),
     )
 

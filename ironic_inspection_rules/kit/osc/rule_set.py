@@ -80,7 +80,10 @@ def _add_arguments(parser: Any) -> None:
     parser.add_argument(
         '--prune',
         action='store_true',
-        help=_('Remove the stored rules that are in none of the files'),
+        help=_(
+            'Remove the stored rules that are in none of the files and, if '
+            'the files have tables, the stored tables that are in none'
+        ),
     )
     capacity_options.add_argument(parser)
 

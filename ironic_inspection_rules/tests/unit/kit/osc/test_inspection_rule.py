@@ -33,6 +33,13 @@ class GetTestCase(base.TestCase):
         [(_method, _path, arguments)] = calls
         self.assertEqual({'params': {'fields': 'phase,priority'}}, arguments)
 
+    def test_every_field_of_a_rule_may_be_asked_for(self):
+        names = [*model.FIELDS, 'created_at', 'updated_at']
+        for name in names:
+            _result, calls = self.get(200, {name: None}, '--fields', name)
+            [(_method, _path, arguments)] = calls
+            self.assertEqual({'params': {'fields': name}}, arguments)
+
     def test_an_answer_of_nothing_is_told_with_its_url(self):
         for body in (None, {}):
             error = self.assertRaises(exceptions.Invalid, self.get, 200, body)
