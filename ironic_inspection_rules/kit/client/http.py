@@ -82,7 +82,7 @@ def call(
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
     )
-    return read_members(
+    return _read_members(
         response,
         needed=needed,
         is_list=is_list,
@@ -157,7 +157,7 @@ def _send(
     return response
 
 
-def read_members(
+def _read_members(
     response: Any,
     needed: str,
     is_list: bool = False,
@@ -247,9 +247,11 @@ def _describe_answer(response: Any) -> str:
     try:
         return _describe_value(response.json())
     except ValueError:
-        # Usually this is the HTML page of a proxy.
-        words = _words_of_page(response.text)
-        return _('is no JSON (%s)') % _quote(words)
+        # Usually this is the HTML page of a proxy. For example, "<h1>502 Bad
+        # Gateway</h1>" is quoted as "502 Bad Gateway".
+        words = re.sub(r'<[^>]*>', ' ', response.text).split()
+        text = ' '.join(words) or response.text
+        return _('is no JSON (%s)') % _quote(text)
 
 
 def _describe_value(value: Any) -> str:
@@ -263,15 +265,6 @@ def _describe_value(value: Any) -> str:
         return _('has the members %s') % ', '.join(map(_quote, first_names))
     text = json.dumps(value, ensure_ascii=False)
     return _('is %s') % text[:_MAX_QUOTE_LENGTH]
-
-
-def _words_of_page(page: str) -> str:
-    """Return the words of an HTML page, or the page itself if it has no words.
-
-    For example, ``<h1>502 Bad Gateway</h1>`` becomes ``502 Bad Gateway``.
-    """
-    words = re.sub(r'<[^>]*>', ' ', page).split()
-    return ' '.join(words) or page
 
 
 def _quote(text: str) -> str:
@@ -376,7 +369,7 @@ def _json_pieces(value: Any, depth: int) -> Iterator[str]:
         yield ']'
 
 
-def problems(
+def read_problems(
     exc: sdk_exceptions.HttpException,
 ) -> list[exceptions.Problem]:
     """Read the problems that the API found in the body of a request.

@@ -52,7 +52,7 @@ def get_inspection_rule(
 
     :param fields: the names of the fields to return; all if empty.
     :raises: Invalid if the answer does not come from Ironic. It is not checked
-        whether Ironic has this plugin, see :func:`is_served`.
+        whether Ironic has this plugin, see :func:`has_plugin`.
     """
     # An answer without this field is of another service, or of a proxy.
     needed_field = 'uuid'
@@ -144,7 +144,7 @@ def warnings_of_rules_in_force(baremetal) -> list[str]:
         ]
 
 
-def is_served(baremetal) -> bool:
+def has_plugin(baremetal) -> bool:
     """Return whether Ironic's API has this plugin, not only its own rules."""
     # Stock Ironic has rules at the same path, but no list of traits. The
     # filter by a single name keeps the answer small.

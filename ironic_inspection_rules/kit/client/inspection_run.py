@@ -96,4 +96,5 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
 
 
 def _path_of_runs(node: str) -> str:
+    """Return the path of the runs of a node, below ``/v1``."""
     return f'/nodes/{node}/inspection_runs'

@@ -104,4 +104,5 @@ def convert_to_file_form(
 
 
 def _path_of_table(name: str) -> str:
+    """Return the path of a table, below ``/v1``."""
     return f'{_TABLES}/{urlparse.quote(name, safe="")}'

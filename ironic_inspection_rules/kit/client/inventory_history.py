@@ -110,4 +110,5 @@ def replay_page(
 
 
 def _path_of_history(node: str) -> str:
+    """Return the path of the kept inventories of a node, below ``/v1``."""
     return f'/nodes/{node}/inventory/history'

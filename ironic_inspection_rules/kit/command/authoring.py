@@ -209,11 +209,13 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
 
 
 def _as_json(findings: typing.Sequence[lint.Finding]) -> str:
+    """Return findings as a list in JSON, with all their fields."""
     plain = [dataclasses.asdict(finding) for finding in findings]
     return json.dumps(plain, indent=2)
 
 
 def _as_sarif(findings: typing.Sequence[lint.Finding]) -> str:
+    """Return findings as a SARIF log, for tools that review code."""
     return json.dumps(sarif.build_log(findings), indent=2)
 
 

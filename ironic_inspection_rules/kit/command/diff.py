@@ -79,8 +79,9 @@ class Diff(arguments.FileCommand):
             rule does something different, a table changes, or a machine is
             treated differently; otherwise 0.
         """
-        old = self._load(parsed_args.old)
-        new = self._load(parsed_args.new)
+        write_warning = self.app.stderr.write
+        old = rule_diff.ComparedRules.load([parsed_args.old], write_warning)
+        new = rule_diff.ComparedRules.load([parsed_args.new], write_warning)
         # The new rules get the UUIDs of the old rules that they replace.
         changes, new_rules = rule_diff.compare(old, new)
         old_set = machine_test.RuleSet(list(old.rules), old.tables)
@@ -109,9 +110,6 @@ class Diff(arguments.FileCommand):
         for problem in differences.problems:
             self.app.stderr.write(f'{problem}\n')
         return _exit_code(differences)
-
-    def _load(self, path: str) -> rule_diff.ComparedRules:
-        return rule_diff.ComparedRules.load([path], self.app.stderr.write)
 
 
 def _describe_machine(

@@ -125,9 +125,12 @@ class Prove(arguments.FileCommand):
             return EXIT_ERROR
         if parsed_args.equivalent:
             questions.append(question.DIFFERENT)
-        rule_set = self._load(parsed_args.files)
+        write_warning = self.app.stderr.write
+        rule_set = machine_test.load_rule_set(parsed_args.files, write_warning)
         # This set is empty without --equivalent.
-        other_set = self._load(parsed_args.equivalent)
+        other_set = machine_test.load_rule_set(
+            parsed_args.equivalent, write_warning
+        )
         with _without_collector():
             # The proof expects rules in the order in which they run.
             proof = question.Proof(
@@ -168,9 +171,6 @@ class Prove(arguments.FileCommand):
                     'show it.\n'
                 )
             )
-
-    def _load(self, paths: list[str]) -> machine_test.RuleSet:
-        return machine_test.load_rule_set(paths, self.app.stderr.write)
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
         """Print a table of the answers, and count the answers by verdict.

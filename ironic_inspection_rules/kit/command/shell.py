@@ -60,6 +60,11 @@ class Shell(app.App):
         version: str | None,
         argparse_kwargs: dict[str, typing.Any] | None = None,
     ) -> argparse.ArgumentParser:
+        """Build the parser of global options, with the name of the program.
+
+        By default, argparse shows the name of the script that was started,
+        e.g. ``__main__.py``.
+        """
         return super().build_option_parser(
             description, version, {'prog': NAME, **(argparse_kwargs or {})}
         )

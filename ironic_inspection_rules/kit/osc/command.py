@@ -121,7 +121,7 @@ class Guarded:
             # There was no answer.
             return None
         try:
-            if inspection_rule.is_served(self.baremetal):
+            if inspection_rule.has_plugin(self.baremetal):
                 return None
             if inspection_rule.is_ironic(self.baremetal):
                 return _(
@@ -211,12 +211,12 @@ class ShowOne(Guarded, command.ShowOne):
     """A command that prints the fields of one object."""
 
 
-class Error(columns.FormattableColumn):
+class ErrorCell(columns.FormattableColumn):
     """A cell with an error; people see only its shortened reason."""
 
     def human_readable(self) -> str:
         """Return the shortened reason."""
-        return shorten(without_prefix(self._value or ''))
+        return shorten(extract_reason(self._value or ''))
 
 
 def _exit_with_usage(parser: Any, message: str) -> None:
@@ -232,11 +232,11 @@ def _exit_with_usage(parser: Any, message: str) -> None:
     )
 
 
-def without_prefix(error: str) -> str:
-    """Return an error without the text that Ironic writes before the reason.
+def extract_reason(error: str) -> str:
+    """Return the reason in an error, which Ironic writes after other text.
 
     For example, ``Failed to inspect hardware. Reason: no disk`` becomes ``no
-    disk``. An error without a prefix is unchanged.
+    disk``. An error without ``Reason:`` is unchanged.
     """
     _prefix, _separator, reason = error.rpartition('Reason: ')
     return reason

@@ -714,4 +714,5 @@ def _node_name(node: JsonObject) -> str:
 
 
 def _rule_name(rule: JsonObject) -> str:
+    """Return the description of a rule, or its UUID if it has none."""
     return rule['description'] or rule['uuid'] or _('(unknown)')

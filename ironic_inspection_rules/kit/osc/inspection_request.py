@@ -78,6 +78,7 @@ class ReapplyInspection(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
+        """Return the fields of the request that Ironic has accepted."""
         # Without data, Ironic uses the data that the ramdisk has sent.
         data: dict[str, Any] = {}
         if parsed_args.inventory:
@@ -137,7 +138,7 @@ class ListInspectionRequests(command.Lister):
         rows = []
         for request in requests:
             node_uuid = request['node_uuid']
-            error = command.without_prefix(request['last_error'] or '')
+            error = command.extract_reason(request['last_error'] or '')
             rows.append(
                 (
                     request['uuid'],
@@ -173,6 +174,7 @@ class ShowInspectionRequest(command.ShowOne):
         _add_request_argument(parser)
 
     def take_action(self, parsed_args):
+        """Return the fields of the request, without links."""
         request = inspection_request.get_inspection_request(
             self.baremetal, parsed_args.request
         )
@@ -218,6 +220,7 @@ def _format_age(created_at: str | None, now: datetime.datetime) -> str:
 
 
 def _add_request_argument(parser):
+    """Add the argument for the UUID of a request."""
     parser.add_argument(
         'request', metavar='<request>', help=_('UUID of the request')
     )

@@ -66,7 +66,8 @@ class GetInspectionRule(command.ShowOne):
             baremetal, uuid, parsed_args.fields
         )
         rule.pop('links', None)
-        return self.dict2columns(dict(sorted(rule.items())))
+        sorted_fields = dict(sorted(rule.items()))
+        return self.dict2columns(sorted_fields)
 
 
 # Help texts that differ from the description of the field.
@@ -254,11 +255,7 @@ class ImportInspectionRules(command.BaremetalCommand):
                 '%(created)d created, %(updated)d updated, %(unchanged)d '
                 'unchanged\n'
             )
-            % {
-                'created': created,
-                'updated': updated,
-                'unchanged': unchanged,
-            }
+            % {'created': created, 'updated': updated, 'unchanged': unchanged}
         )
         rule_set_commands.print_warnings(baremetal, self.app.stderr)
 

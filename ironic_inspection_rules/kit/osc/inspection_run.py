@@ -78,7 +78,7 @@ class ListInspectionRuns(command.Lister):
         # pages, so the number is limited here.
         for run in itertools.islice(runs, parsed_args.limit):
             # The table shortens the error. JSON contains all of it.
-            fields = {**run, 'error': command.Error(run['error'])}
+            fields = {**run, 'error': command.ErrorCell(run['error'])}
             rows.append(tuple(fields[name] for name in _COLUMNS))
         return _COLUMNS, rows
 
@@ -392,7 +392,7 @@ def run_lines(run: dict[str, Any]) -> Iterator[str]:
         for line in lines:
             yield f'  {line}'
     if run['error']:
-        yield _('It failed: %s') % command.without_prefix(run['error'])
+        yield _('It failed: %s') % command.extract_reason(run['error'])
 
 
 def _run_line(run: dict[str, Any]) -> str:
@@ -505,7 +505,7 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
     run = answer['run']
     if run['result'] == 'failed':
         # The error names the rule that failed the inspection.
-        error = command.without_prefix(run['error'])
+        error = command.extract_reason(run['error'])
         yield _('The inspection failed: %s') % error
     if answer['mode'] == 'audit':
         yield _('Its mode is "audit": nothing of this was carried out.')

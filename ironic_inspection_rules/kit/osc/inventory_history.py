@@ -180,7 +180,19 @@ class DiffInventories(command.Lister):
                 else:
                     rows += _change_rows(name, difference)
         if reasons:
-            self.app.stderr.write(_not_compared(reasons, len(nodes)) + '\n')
+            example, reason = next(iter(reasons.items()))
+            self.app.stderr.write(
+                _(
+                    'Not compared: %(some)d of %(all)d, such as %(name)s: '
+                    '%(reason)s\n'
+                )
+                % {
+                    'some': len(reasons),
+                    'all': len(nodes),
+                    'name': example,
+                    'reason': reason,
+                }
+            )
         return rows
 
 
@@ -240,24 +252,6 @@ def parse_since(text: str | None) -> str | None:
         raise osc_exceptions.CommandError(
             _('"%s" is no time: give one such as 2026-01-31 or 30d') % text
         ) from exc
-
-
-def _not_compared(reasons: dict[str, str], count: int) -> str:
-    """Return a message about the nodes that were not compared.
-
-    :param reasons: the reasons of the API by the names of these nodes; at
-        least one.
-    :param count: the number of all nodes.
-    """
-    name, reason = next(iter(reasons.items()))
-    return _(
-        'Not compared: %(some)d of %(all)d, such as %(name)s: %(reason)s'
-    ) % {
-        'some': len(reasons),
-        'all': count,
-        'name': name,
-        'reason': reason,
-    }
 
 
 def _compare_since(

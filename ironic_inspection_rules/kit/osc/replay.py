@@ -289,7 +289,8 @@ class _Result:
         """Return the result as text for a terminal.
 
         It has a table of the runs to show, followed by the number of runs per
-        outcome, and per reason why they cannot be compared.
+        outcome, and per reason why they cannot be compared. Runs that could
+        not be evaluated are only counted if there are any.
         """
         if not self._counts:
             return _(
@@ -312,30 +313,23 @@ class _Result:
                 for entry in self.to_show
             ]
             lines.append(table.render(titles, rows))
-        lines.append(self._total_line())
-        # The reasons belong to the runs that cannot be compared, which the
-        # previous line counts.
-        for reason, count in self._reasons.most_common():
-            lines.append(f'  {count}: {reason}')
-        return '\n'.join(lines) + '\n'
-
-    def _total_line(self) -> str:
-        """Return a line with the number of runs by outcome.
-
-        Runs that could not be evaluated are only mentioned if there are any.
-        """
-        line = _(
+        total_line = _(
             '%(all)d inspections: %(same)d end as they did, %(different)d '
             'end otherwise, %(incomparable)d cannot be compared'
         ) % {
-            'all': sum(self._counts.values()),
+            'all': self._counts.total(),
             'same': self._counts[SAME],
             'different': self._counts[DIFFERENT],
             'incomparable': self._counts[INCOMPARABLE],
         }
         if self._counts[ERROR]:
-            line += _(', %d could not be decided') % self._counts[ERROR]
-        return line
+            total_line += _(', %d could not be decided') % self._counts[ERROR]
+        lines.append(total_line)
+        # The reasons belong to the runs that cannot be compared, which the
+        # previous line counts.
+        for reason, count in self._reasons.most_common():
+            lines.append(f'  {count}: {reason}')
+        return '\n'.join(lines) + '\n'
 
 
 def _read_rule_names(

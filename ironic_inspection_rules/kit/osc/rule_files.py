@@ -112,12 +112,12 @@ def explain_refusal(
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
             raise
-        if not inspection_rule.is_served(baremetal):
+        if not inspection_rule.has_plugin(baremetal):
             # The base class of all commands reports that the plugin is
             # missing.
             raise
         # This is empty if Ironic refuses the request for another reason.
-        lines = files.format_problems(http.problems(exc))
+        lines = files.format_problems(http.read_problems(exc))
         raise osc_exceptions.CommandError(
             lines or exc.details or str(exc)
         ) from exc
@@ -213,9 +213,10 @@ def _lint_documents(
             if stored_rule.is_posted_sensitive(rule.entry):
                 sensitive_rules.add((rule.source.path, rule.label))
     warnings = []
-    for finding in lint.in_order(
-        lint.of_documents(documents, registry.installed(), given_tables=tables)
-    ):
+    findings = lint.of_documents(
+        documents, registry.installed(), given_tables=tables
+    )
+    for finding in lint.in_order(findings):
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:

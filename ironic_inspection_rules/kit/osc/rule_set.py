@@ -75,7 +75,8 @@ def print_warnings(baremetal: Any, stderr: Any) -> None:
         stderr.write(_('Warning: %s\n') % warning)
 
 
-def _add_arguments(parser: Any) -> None:
+def _add_plan_arguments(parser: Any) -> None:
+    """Add the arguments of a plan, which ``plan`` and ``apply`` share."""
     rule_files.add_argument(parser)
     parser.add_argument(
         '--prune',
@@ -161,6 +162,7 @@ def _count_capacity(
             tables=files.tables.entries,
         )
         for node, results in zip(nodes, all_results, strict=True):
+            # This result has all changes, because nothing is compared.
             fleet_capacity.add(results.whole, node)
     # The rules of the files come last, so that their descriptions replace
     # those of the rules in force.
@@ -236,7 +238,7 @@ class PlanInspectionRules(command.BaremetalCommand):
     example = '--prune rules.yaml'
 
     def add_arguments(self, parser):
-        _add_arguments(parser)
+        _add_plan_arguments(parser)
         parser.add_argument(
             '-f',
             '--format',
@@ -268,7 +270,7 @@ class ApplyInspectionRules(command.BaremetalCommand):
     example = "rules.yaml --yes --message 'Note vendors'"
 
     def add_arguments(self, parser):
-        _add_arguments(parser)
+        _add_plan_arguments(parser)
         capacity_options.add_limit(parser)
         parser.add_argument(
             '--message',

@@ -85,14 +85,14 @@ def render(
     if output.isatty():
         colours = 'standard'
     printed = io.StringIO()
-    paper = console.Console(
+    rich_console = console.Console(
         file=printed,
         width=width,
         legacy_windows=False,
         force_terminal=output.isatty(),
         color_system=colours,
     )
-    paper.print(grid)
+    rich_console.print(grid)
     return printed.getvalue().rstrip('\n')
 
 
@@ -157,7 +157,11 @@ def print_diff(lines: typing.Iterable[str], output: typing.TextIO) -> None:
     )
 
 
-def draw_diff(lines: typing.Iterable[str], paper: console.Console) -> None:
+def draw_diff(
+    lines: typing.Iterable[str], rich_console: console.Console
+) -> None:
     """Print the lines of :func:`print_diff` on a console of rich."""
     for line in lines:
-        paper.print(text.Text(line, style=_COLOUR_BY_SIGN.get(line[:1], '')))
+        rich_console.print(
+            text.Text(line, style=_COLOUR_BY_SIGN.get(line[:1], ''))
+        )

@@ -87,13 +87,13 @@ def explained(module, baremetal, files=None):
     except sdk_exceptions.HttpException as exc:
         text = exc.details or str(exc)
         if exc.response is not None and exc.response.status_code < 500:
-            if not inspection_rule.is_served(baremetal):
+            if not inspection_rule.has_plugin(baremetal):
                 text = (
                     "Ironic's API runs without the plugin: the role "
                     'ironic.inspection_rules.install switches it on'
                 )
             elif files:
-                text = files.format_problems(http.problems(exc)) or text
+                text = files.format_problems(http.read_problems(exc)) or text
         module.fail_json(msg=text)
     except (
         sdk_exceptions.SDKException,

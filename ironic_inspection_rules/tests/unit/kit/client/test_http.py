@@ -336,7 +336,7 @@ class ProblemsTestCase(base.TestCase):
             '/inspection_rules',
             needed='rules',
         )
-        return http.problems(exc)
+        return http.read_problems(exc)
 
     def test_they_are_data(self):
         self.assertEqual(

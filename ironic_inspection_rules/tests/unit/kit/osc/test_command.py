@@ -125,7 +125,7 @@ class ErrorTestCase(base.TestCase):
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.kit.client.inspection_rule.is_served',
+                'ironic_inspection_rules.kit.client.inspection_rule.has_plugin',
                 fail,
             )
         )
