@@ -60,7 +60,7 @@ def call(
     needed: str,
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
-    enough: Sequence[str] = (),
+    identified_by: Sequence[str] = (),
     microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> dict[str, Any]:
@@ -70,8 +70,8 @@ def call(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :param enough: members that identify an answer of Ironic. If the answer has
-        one of them, the needed member is not checked.
+    :param identified_by: members that identify an answer of Ironic. If the
+        answer has one of them, the needed member is not checked.
     :param microversion: the minimum version of the API that supports the call.
     :param kwargs: further arguments of the request for keystoneauth, e.g.
         ``json`` or ``params``.
@@ -87,7 +87,7 @@ def call(
         needed=needed,
         is_list=is_list,
         needed_of_items=needed_of_items,
-        enough=enough,
+        identified_by=identified_by,
     )
 
 
@@ -162,7 +162,7 @@ def _read_members(
     needed: str,
     is_list: bool = False,
     needed_of_items: Sequence[str] = (),
-    enough: Sequence[str] = (),
+    identified_by: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read the members of an answer.
 
@@ -172,8 +172,8 @@ def _read_members(
     :param needed: a member that the answer must have.
     :param is_list: whether that member is a list of objects.
     :param needed_of_items: members that each of these objects must have.
-    :param enough: members that identify an answer of Ironic. If the answer has
-        one of them, the needed member is not checked.
+    :param identified_by: members that identify an answer of Ironic. If the
+        answer has one of them, the needed member is not checked.
     :raises: Invalid if the answer is not a JSON object, lacks a needed member,
         or has no list of objects. It may come from another service or from a
         proxy.
@@ -183,9 +183,11 @@ def _read_members(
     except ValueError:
         # The error below describes the answer.
         answer = None
-    if isinstance(answer, dict) and not answer.keys().isdisjoint(enough):
+    if not isinstance(answer, dict):
+        raise _unexpected_answer(response, needed, _describe_answer(response))
+    if any(name in answer for name in identified_by):
         return answer
-    if not isinstance(answer, dict) or needed not in answer:
+    if needed not in answer:
         raise _unexpected_answer(response, needed, _describe_answer(response))
     if is_list and not _is_list_of_objects(answer[needed]):
         raise _unexpected_answer(response, needed, _('has no list of objects'))

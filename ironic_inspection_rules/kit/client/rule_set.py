@@ -31,7 +31,7 @@ CHANGES_UNKNOWN = _(
 """The warning after a change if its steps are unknown, see
 :func:`says_changes`."""
 
-_ENOUGH_AFTER_CHANGE = ('rules', 'revision')
+_MEMBERS_AFTER_CHANGE = ('rules', 'revision')
 """Members of which an answer to a change needs only one. The change has been
 made, so an error about the other member would be wrong."""
 
@@ -101,10 +101,10 @@ def replace_inspection_rules(
     # An API of a release without tables would refuse the member.
     if tables is not None:
         body['tables'] = tables
-    enough: Sequence[str] = _ENOUGH_AFTER_CHANGE
+    identified_by: Sequence[str] = _MEMBERS_AFTER_CHANGE
     if dry_run:
         # A plan needs the steps of the rules.
-        enough = ()
+        identified_by = ()
     return http.call_with_large_body(
         baremetal,
         'PUT',
@@ -112,7 +112,7 @@ def replace_inspection_rules(
         body=body,
         needed='rules',
         is_list=True,
-        enough=enough,
+        identified_by=identified_by,
         params={'dry_run': dry_run, 'prune': prune},
     )
 
@@ -183,7 +183,7 @@ def restore_inspection_rule_revision(
         f'{_REVISIONS}/{revision}/restore',
         needed='rules',
         is_list=True,
-        enough=_ENOUGH_AFTER_CHANGE,
+        identified_by=_MEMBERS_AFTER_CHANGE,
         json={},
     )
 

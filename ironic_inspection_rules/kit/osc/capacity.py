@@ -176,13 +176,16 @@ def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
             continue
         # For example, {'free': 3, 'in_use': 7}.
         nodes_before = flavor_counts['before']
+        # The counts already have the names of rules.
+        no_names: dict[str, str] = {}
+        causes = '; '.join(_cause_lines(flavor_counts['lost'], no_names))
         lines_about_flavors.append(
             _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
             % {
                 'flavor': flavor_counts['name'],
                 'percent': flavor_counts['loss'],
                 'nodes': sum(nodes_before.values()),
-                'why': '; '.join(_cause_lines(flavor_counts['lost'], {})),
+                'why': causes,
             }
         )
     if not lines_about_flavors:

@@ -619,14 +619,14 @@ def _machine_lines(result: JsonObject) -> Iterator[str]:
         return
     for node in nodes:
         # Machines that could not be tried are listed separately below.
-        if node['result'] == 'failed':
+        if node['result'] == summary.FAILED:
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _node_name(node),
                 'error': command.shorten(
                     node['error'] or '', _MAX_ERROR_LENGTH
                 ),
             }
-        elif node['result'] == 'ok':
+        elif node['result'] == summary.OK:
             yield _passing_sentence(node)
 
 

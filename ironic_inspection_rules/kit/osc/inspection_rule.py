@@ -526,12 +526,11 @@ def _as_tables(result: dict[str, Any]) -> str:
         lines.append(_('nothing would change'))
     for rule in audited:
         if rule['matched']:
+            sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
             lines += disclosure.read(
                 rule,
                 build=_audit_lines,
-                if_withheld=[
-                    _('audit: %s') % _('a sensitive rule, %s') % rule['uuid']
-                ],
+                if_withheld=[_('audit: %s') % sensitive_rule],
             )
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])

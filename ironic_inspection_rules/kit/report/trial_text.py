@@ -130,10 +130,12 @@ class JsonListing(Listing):
         self._separator = '['
 
     def add(self, entry: str) -> None:
+        """Print the JSON of one more machine, after the separator."""
         super().add(self._separator + entry)
         self._separator = ',\n'
 
     def end(self, results: collections.Counter[str]) -> None:
+        """Print the end of the list."""
         self._output.write(']\n')
 
 
@@ -142,6 +144,7 @@ class YamlListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> str:
+        """Return the test of a machine as a list in YAML with one item."""
         return yaml_text.dump([as_dict(test)], Dumper=yaml_text.FastDumper)
 
 
@@ -150,6 +153,7 @@ class TableListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineRow:
+        """Return the row of a machine, with counts of rules and changes."""
         return MachineRow(
             path=test.path,
             result=test.result,
@@ -266,12 +270,15 @@ class JunitListing(Listing):
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> junit.JunitCase:
+        """Return the result of a machine as a test case."""
         return junit.JunitCase(test.path, test.result, test.error or '')
 
     def add(self, entry: junit.JunitCase) -> None:
+        """Store a test case until all machines have been tried."""
         self._cases.append(entry)
 
     def end(self, results: collections.Counter[str]) -> None:
+        """Print all test cases, because JUnit XML begins with their number."""
         self._output.write(junit.render(self._cases))
 
 
