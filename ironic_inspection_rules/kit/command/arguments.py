@@ -202,7 +202,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def add_inventories(
-    parser: argparse.ArgumentParser, text: str, required: bool = False
+    parser: argparse.ArgumentParser, help_text: str, required: bool = False
 ) -> None:
     """Add the option for inventories."""
     parser.add_argument(
@@ -212,7 +212,7 @@ def add_inventories(
         action='extend',
         default=[],
         required=required,
-        help=text,
+        help=help_text,
     )
 
 

@@ -172,16 +172,16 @@ class _Differences:
                 paths.append(treatment.path)
             yield treatment
 
-    def write(self, form: str, output: typing.TextIO) -> None:
+    def write(self, output_format: str, output: typing.TextIO) -> None:
         """Write all differences.
 
-        :param form: ``table``, ``json``, ``yaml`` or ``markdown``.
+        :param output_format: ``table``, ``json``, ``yaml`` or ``markdown``.
         """
-        if form == 'json':
+        if output_format == 'json':
             output.write(json.dumps(self.as_dict(), indent=2) + '\n')
-        elif form == 'yaml':
+        elif output_format == 'yaml':
             output.write(yaml_text.dump(self.as_dict()))
-        elif form == 'markdown':
+        elif output_format == 'markdown':
             output.write(
                 diff_text.as_markdown(
                     self.changes,

@@ -76,14 +76,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def render(result: peers.Result, how: str) -> str:
+def render(result: peers.Result, output_format: str) -> str:
     """Format the result of a comparison as text.
 
-    :param how: ``table``, ``json`` or ``html``.
+    :param output_format: ``table``, ``json`` or ``html``.
     """
-    if how == 'html':
+    if output_format == 'html':
         return page.render(result)
-    if how == 'json':
+    if output_format == 'json':
         return json.dumps(result.as_dict(), indent=2) + '\n'
     return outliers_text.render(result)
 

@@ -181,11 +181,11 @@ def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
 def _render(
     findings: list[table_comparison.TableFinding],
     expected: table.Table,
-    form: str,
+    output_format: str,
 ) -> str:
     """Format findings as text, in the format of ``-f``."""
-    if form == 'json':
+    if output_format == 'json':
         return table_machines.as_json(findings)
-    if form == 'csv':
+    if output_format == 'csv':
         return table_machines.as_csv(findings, expected)
     return table_machines.as_table(findings)

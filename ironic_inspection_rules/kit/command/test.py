@@ -287,19 +287,19 @@ class Test(arguments.FileCommand):
 
 
 def _choose_listing(
-    form: str, output: typing.TextIO, count: int, in_detail: bool
+    output_format: str, output: typing.TextIO, count: int, in_detail: bool
 ) -> trial_text.Listing:
     """Choose the listing that prints machines in a format.
 
     :param count: the number of machines; a single machine is indented in JSON.
     :param in_detail: whether a table has a section per machine.
     """
-    if form == 'json':
+    if output_format == 'json':
         is_single = count == 1
         return trial_text.JsonListing(output, indented=is_single)
-    if form == 'yaml':
+    if output_format == 'yaml':
         return trial_text.YamlListing(output)
-    if form == 'junit':
+    if output_format == 'junit':
         return trial_text.JunitListing(output)
     if in_detail:
         return trial_text.DetailsListing(output)

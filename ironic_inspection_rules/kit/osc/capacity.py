@@ -161,18 +161,18 @@ def _list_nova_flavors(command: Any) -> list[Any]:
         ) from exc
 
 
-def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
+def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
     """Refuse a change of rules if a flavor would lose too many nodes.
 
     :param counts: the list of :meth:`.capacity.Capacity.as_list`, with names
         of rules instead of UUIDs.
-    :param most: the maximum percentage of its nodes that a flavor may lose.
+    :param max_percent: how many percent of its nodes a flavor may lose.
     :raises: CommandError that names every flavor that would lose more, and the
         rules that cause the loss.
     """
     lines_about_flavors = []
     for flavor_counts in counts:
-        if flavor_counts['loss'] <= most:
+        if flavor_counts['loss'] <= max_percent:
             continue
         # For example, {'free': 3, 'in_use': 7}.
         nodes_before = flavor_counts['before']
@@ -195,7 +195,7 @@ def refuse_loss(counts: Sequence[JsonObject], most: float) -> None:
             'Nothing was changed, as more than %g %% of the nodes would be '
             'lost:'
         )
-        % most
+        % max_percent
     )
     raise osc_exceptions.CommandError(
         '\n'.join((first_line, *lines_about_flavors))
@@ -291,10 +291,10 @@ def _cause_lines(
         }
 
 
-def join_first(names: Sequence[str], most: int) -> str:
+def join_first(names: Sequence[str], max_names: int) -> str:
     """Join the first names with commas, e.g. ``a, b and 3 more``."""
-    text = ', '.join(names[:most])
-    left_out = len(names) - most
+    text = ', '.join(names[:max_names])
+    left_out = len(names) - max_names
     if left_out > 0:
         text += _(' and %d more') % left_out
     return text

@@ -291,7 +291,7 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         try:
             _require_queue(baremetal)
             nodes = selection.read_matching_nodes(
-                baremetal, most=parsed_args.limit
+                baremetal, max_count=parsed_args.limit
             )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
                 for _done in threads.map(reapply, nodes, _('Reapplying')):

@@ -460,14 +460,14 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         return 0
 
 
-def _render(result: dict[str, Any], how: str) -> str:
+def _render(result: dict[str, Any], output_format: str) -> str:
     """Format the result of trying rules on one machine.
 
-    :param how: ``table``, ``json`` or ``yaml``.
+    :param output_format: ``table``, ``json`` or ``yaml``.
     """
-    if how == 'json':
+    if output_format == 'json':
         return json.dumps(result, indent=2)
-    if how == 'yaml':
+    if output_format == 'yaml':
         return yaml_text.dump(result)
     return _as_tables(result)
 

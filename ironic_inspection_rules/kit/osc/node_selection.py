@@ -56,14 +56,14 @@ _NO_FILTERS = ('detail', 'fields', 'limit', 'marker', 'sort_dir', 'sort_key')
 
 
 def add_argument(
-    parser: Any, name: str, text: str = '%s', **more: Any
+    parser: Any, name: str, help_text: str = '%s', **more: Any
 ) -> None:
     """Add an argument that selects nodes.
 
-    :param text: the help text; ``%s`` stands for :data:`HELP`.
+    :param help_text: the help text; ``%s`` stands for :data:`HELP`.
     """
     parser.add_argument(
-        name, metavar='<filter>', nargs='*', help=text % HELP, **more
+        name, metavar='<filter>', nargs='*', help=help_text % HELP, **more
     )
 
 
@@ -144,18 +144,18 @@ class NodeSelection:
             raise
 
     def read_matching_nodes(
-        self, baremetal: Any, *fields: str, most: int | None = None
+        self, baremetal: Any, *fields: str, max_count: int | None = None
     ) -> list[dict[str, Any]]:
         """Read the selected nodes, and refuse filters that no node matches.
 
         This is used by commands that make no sense without nodes. If there are
         no filters, the result may be empty.
 
-        :param most: the maximum number of nodes to read; None for all nodes.
+        :param max_count: the maximum number of nodes to read; None for all.
         :raises: CommandError if there are filters and no node matches.
         """
         all_nodes = self.read_nodes(baremetal, *fields)
-        nodes = list(itertools.islice(all_nodes, most))
+        nodes = list(itertools.islice(all_nodes, max_count))
         if self.filters and not nodes:
             # Format the filters as on the command line, e.g. "driver=ipmi
             # owner=me".
