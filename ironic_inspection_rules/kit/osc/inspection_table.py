@@ -181,7 +181,14 @@ def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
         )
     differences = []
     for difference in machine['differences']:
-        differences.append(table_comparison.ColumnDifference(**difference))
+        # The API of a later release may return more members.
+        differences.append(
+            table_comparison.ColumnDifference(
+                column=difference['column'],
+                expected=difference['expected'],
+                found=difference['found'],
+            )
+        )
     return table_comparison.TableFinding(
         key=machine['key'],
         machine=machine['node'],

@@ -37,3 +37,17 @@ class MachinesTestCase(base.TestCase):
                     output_format,
                 )
                 self.assertIn('machine rack1-08', str(error))
+
+    def test_a_difference_may_have_members_of_a_later_release(self):
+        difference = {
+            'column': 'rack',
+            'expected': 'r1',
+            'found': 'r2',
+            'since': '2026-01-31',
+        }
+        machine = {**MACHINE, 'state': 'wrong', 'differences': [difference]}
+        for output_format in ('table', 'json'):
+            self.assertEqual(
+                inspection_table.EXIT_NOT_RIGHT,
+                self.list_machines(machine, output_format),
+            )
