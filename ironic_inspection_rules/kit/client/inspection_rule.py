@@ -158,6 +158,9 @@ def has_plugin(baremetal) -> bool:
         )
     except sdk_exceptions.NotFoundException:
         return False
+    except sdk_exceptions.ForbiddenException:
+        # The call exists, but the user may not list traits.
+        return True
     return True
 
 

@@ -636,17 +636,22 @@ class EvaluateNodesTestCase(base.TestCase):
                 )
             },
         )
-        self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
-        error = self.assertRaises(
-            osc_exceptions.CommandError,
-            self.evaluate,
-            '--nodes',
-            '--rules',
-            path,
-        )
-        self.assertIn(
-            f'{path}:2:5: #1 (Tag): action 1: no; perhaps', str(error)
-        )
+        # Users who may evaluate rules may be forbidden to list traits.
+        for traits in (
+            (200, {'traits': []}),
+            (403, {'error_message': 'not yours'}),
+        ):
+            self.ironic.routes['GET', '/traits'] = traits
+            error = self.assertRaises(
+                osc_exceptions.CommandError,
+                self.evaluate,
+                '--nodes',
+                '--rules',
+                path,
+            )
+            self.assertIn(
+                f'{path}:2:5: #1 (Tag): action 1: no; perhaps', str(error)
+            )
 
     def flavors(self):
         """Write two flavors, which free nodes may or may not take."""
