@@ -468,10 +468,11 @@ def find_port(
     allowance.spend(len(ports) // 16)
     wanted = name.lower()
     for index, port in enumerate(ports):
-        address = str(port.get('address')).lower()
-        uuid = str(port.get('uuid')).lower()
-        if wanted in (address, uuid):
-            return index
+        for port_name in (port.get('address'), port.get('uuid')):
+            # The address of a port group may be null. It must not be found by
+            # the name "None".
+            if port_name is not None and str(port_name).lower() == wanted:
+                return index
     return None
 
 

@@ -300,7 +300,7 @@ class FindPortTestCase(base.TestCase):
             )
 
     def test_what_no_port_has_finds_none(self):
-        for name in ('3', '-1', '', 'abcd', '00'):
+        for name in ('3', '-1', '', 'abcd', '00', 'none', 'None', 'null'):
             self.assertIsNone(
                 rendering.find_port(self.ports, name, budget.UNLIMITED),
                 repr(name),
