@@ -303,17 +303,43 @@ def _why_never_there(use: reach.Use) -> str | None:
         return _message_without_attribute(f'{{{use.text}}}', unknown.name)
     if unknown.owner == _OF_PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
+        hint = suggestion.hint(unknown.name, unknown.known)
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
         )
-    # The hint names a similar name, or all names. Ports always have names, but
-    # items of a loop that are texts or numbers have none. The hint is then
-    # that the items are no mappings.
-    hint = suggestion.hint(unknown.name, unknown.known)
-    if not hint:
-        hint = _('they are no mappings')
+        hint = _hint_in_items(use)
     return text % {'field': use.text, 'name': unknown.name, 'hint': hint}
+
+
+def _hint_in_items(use: reach.Use) -> str:
+    """Return a hint for a field whose last name no item of the loop has.
+
+    It is a similar name, or all names. If there is no name to suggest, the
+    hint is the reason why: for ``{item.rack.room}``, ``"rack" is no mapping``.
+
+    :param use: a field over literal items that lack one of its steps.
+    """
+    missing = reach.lacking(use)
+    assert missing is not None
+    if missing.names:
+        hint = suggestion.hint(missing.step, missing.names)
+        if hint:
+            return hint
+    # The items themselves lack the name, or a value in them does.
+    value_in_item = '.'.join(missing.above)
+    if missing.names is None:
+        if value_in_item:
+            return _('"%s" is no mapping') % value_in_item
+        return _('they are no mappings')
+    # A mapping with too many names to list, or with none.
+    count = len(missing.names)
+    if value_in_item:
+        return _('"%(value)s" has %(count)d other names') % {
+            'value': value_in_item,
+            'count': count,
+        }
+    return _('they have %d other names') % count
 
 
 def find_unknown_name(use: reach.Use) -> UnknownName | None:
@@ -336,7 +362,7 @@ def find_unknown_name(use: reach.Use) -> UnknownName | None:
     missing = reach.lacking(use)
     if missing is None:
         return None
-    return UnknownName(missing.step, _OF_ITEM, known=missing.names)
+    return UnknownName(missing.step, _OF_ITEM, known=missing.names or ())
 
 
 def _message_without_attribute(field: str, name: str) -> str:

@@ -75,11 +75,14 @@ class MissingStep(typing.NamedTuple):
     """A step that literal items of a loop lack.
 
     :ivar step: the missing step.
-    :ivar names: the names that exist instead.
+    :ivar above: the steps that lead to the value that lacks the step; empty if
+        it is the item itself.
+    :ivar names: the names in this value. None if it is not a mapping.
     """
 
     step: str
-    names: list[str]
+    above: Steps
+    names: list[str] | None
 
 
 def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
@@ -277,17 +280,15 @@ def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
     For the steps ``('rack', 'room')``, ``{'rack': {'row': 1}}`` lacks ``room``
     and has ``row`` instead.
     """
-    for step in steps:
+    for index, step in enumerate(steps):
         if isinstance(value, str) and interpolation.fields(value):
             # The value of a field may have the step.
             return None
-        if not isinstance(value, dict | list):
-            return MissingStep(step, [])
         inner = data_path.get(value, (step,))
         if inner is data_path.ABSENT:
-            names = []
+            names = None
             if isinstance(value, dict):
                 names = list(value)
-            return MissingStep(step, names)
+            return MissingStep(step, steps[:index], names)
         value = inner
     return None

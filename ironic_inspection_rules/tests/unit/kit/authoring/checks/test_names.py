@@ -2,6 +2,8 @@
 
 """One wrong letter in a name that Ironic knows is found."""
 
+import json
+
 from ironic_inspection_rules.kit.authoring.checks import names
 from ironic_inspection_rules.tests.unit.kit.authoring.checks import base
 
@@ -69,6 +71,50 @@ class CheckTestCase(base.CheckTestCase):
             """,
         )
         self.assertIn('"capabilities"', found[0][1])
+
+
+class ItemTestCase(base.CheckTestCase):
+    def hint(self, field, item):
+        """Return the end of the message about a field over a literal loop."""
+        rule = f"""
+        - actions:
+          - op: log
+            args: {{msg: "{{{field}}}"}}
+            loop: [{json.dumps(item)}]
+        """
+        ((_pointer, message),) = self.messages(names.check, rule)
+        _beginning, _separator, hint = message.rpartition('; ')
+        return hint
+
+    def test_the_hint_says_what_the_items_are(self):
+        names_of_40 = {f'n{number}': 1 for number in range(40)}
+        for field, item, hint in (
+            ('item.x', 'eth0', 'they are no mappings'),
+            ('item.x', ['a'], 'they are no mappings'),
+            ('item.x', {}, 'they have 0 other names'),
+            ('item.sise', {'size': 1}, 'did you mean "size"?'),
+            ('item.x', {'size': 1}, 'known: size'),
+            (
+                'item.x',
+                names_of_40,
+                'known: ' + ', '.join(sorted(names_of_40)),
+            ),
+            (
+                'item.x',
+                {**names_of_40, 'size': 1},
+                'they have 41 other names',
+            ),
+            ('item.a.x', {'a': 1}, '"a" is no mapping'),
+            ('item.a.x', {'a': None}, '"a" is no mapping'),
+            ('item.a.b.x', {'a': {'b': [1]}}, '"a.b" is no mapping'),
+            ('item.a.x', {'a': {}}, '"a" has 0 other names'),
+            (
+                'item.a.x',
+                {'a': {**names_of_40, 'size': 1}},
+                '"a" has 41 other names',
+            ),
+        ):
+            self.assertEqual(hint, self.hint(field, item), (field, item))
 
 
 class VarsTestCase(base.CheckTestCase):
