@@ -59,10 +59,10 @@ class CompiledAction:
         '_call',
         '_carry_out',
         '_items',
-        '_masked',
         '_operation',
         '_own_vars',
         '_revert_call',
+        '_secret_checks',
         '_undo',
         'name',
         'reverts',
@@ -86,8 +86,10 @@ class CompiledAction:
         self.when = when
         self._operation = operation
         self._own_vars = own_vars or {}
-        # The fields that must not read a secret, for each call.
-        self._masked: dict[engine_call.Call, masked_field.MaskedFields] = {}
+        # The check that no field of a call reads a secret, for each call.
+        self._secret_checks: dict[
+            engine_call.Call, masked_field.MaskedFields
+        ] = {}
         op = ops.action(self.name.strip())
         loop = engine_loop.Loop.of(operation.get('loop'))
         # The function that runs the action, and its arguments.
@@ -231,14 +233,14 @@ class CompiledAction:
             return
         # Find the fields now instead of at compile time, because most rules of
         # a set do not act on any machine.
-        if call not in self._masked:
-            self._masked[call] = self._find_masked_fields(call)
-        self._masked[call].refuse(roots, target.roots)
+        if call not in self._secret_checks:
+            self._secret_checks[call] = self._build_secret_check(call)
+        self._secret_checks[call].refuse(roots, target.roots)
 
-    def _find_masked_fields(
+    def _build_secret_check(
         self, call: engine_call.Call
     ) -> masked_field.MaskedFields:
-        """Find the fields of a call that must not read a masked secret.
+        """Build the check that no field of a call reads a masked secret.
 
         A rule that must not see a secret reads ``******``. This is fine in a
         message to people, but it must not be stored as a value of a node.

@@ -203,7 +203,14 @@ class Signature:
             if not argument.keyword_only
         ]
         if positional and positional[0].variadic:
-            return self._bind_variadic(positional[0], args)
+            # This argument takes all values. If the only value is a list, its
+            # items are the values.
+            if len(args) == 1 and isinstance(args[0], list):
+                args = args[0]
+            if not args:
+                # Bind nothing, so that bind() reports the argument as missing.
+                return Bound({}, [])
+            return Bound({positional[0].name: args}, [])
         values = {}
         # The list may be shorter than the arguments, because bind() reports
         # required arguments without a value. It may also be longer.
@@ -219,19 +226,6 @@ class Signature:
                 )
             )
         return Bound(values, problems)
-
-    @staticmethod
-    def _bind_variadic(argument: Argument, values: list[typing.Any]) -> Bound:
-        """Bind values to an argument that takes any number of them.
-
-        If the only value is a list, its items are the values.
-        """
-        if len(values) == 1 and isinstance(values[0], list):
-            values = values[0]
-        if not values:
-            # Bind nothing, so that bind() reports the argument as missing.
-            return Bound({}, [])
-        return Bound({argument.name: values}, [])
 
     def bind_call(
         self, values: typing.Sequence[tuple[str | None, typing.Any]]

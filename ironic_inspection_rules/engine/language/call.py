@@ -122,7 +122,7 @@ def _needs_conversion(
 
     :param written: the argument as the rule has it.
     """
-    if argument.type in _READ_FIRST:
+    if argument.type in _COMPILERS:
         # The template of a path or a pattern gives the right type already.
         return False
     if argument.type is list and isinstance(written, list):
@@ -134,19 +134,22 @@ def _needs_conversion(
 class _Converted(rendering.Computed):
     """A value that is converted to the type that its argument declares.
 
-    This is a separate class so that :func:`is_as_written` can recognize it.
+    This is a separate class so that
+    :func:`keeps_value_of_field` can recognize it.
     """
 
     __slots__ = ()
 
 
-def is_as_written(value: rendering.Template) -> bool:
+def keeps_value_of_field(compiled: rendering.Template) -> bool:
     """Return whether an argument always has the value of its field.
 
     It may have another value if ``"5"`` is converted to 5, or if a missing
     field has a default.
+
+    :param compiled: an argument with fields, as :class:`Call` compiled it.
     """
-    return not isinstance(value, _Converted | rendering.OrElse)
+    return not isinstance(compiled, _Converted | rendering.OrElse)
 
 
 def compile_argument(
@@ -168,9 +171,9 @@ def compile_argument(
         # A literal argument has no fields: braces in it are plain text.
         return value
     kind = op.signature.by_name[name].type
-    if kind in _READ_FIRST and value is not None:
+    if kind in _COMPILERS and value is not None:
         # Text from a machine must not act as syntax in a path or a pattern.
-        return _READ_FIRST[kind](value, loop)
+        return _COMPILERS[kind](value, loop)
     compiled = template.compile_value(value)
     is_varying = isinstance(compiled, rendering.Template)
     is_message = name in getattr(op.plugin, 'TELLS', ())
@@ -456,8 +459,9 @@ def _make_token(value: typing.Any) -> str:
     return text
 
 
-_READ_FIRST: dict[typing.Any, typing.Callable[..., typing.Any]] = {
+_COMPILERS: dict[typing.Any, typing.Callable[..., typing.Any]] = {
     data_path.Path: compile_path,
     pattern.Pattern: compile_pattern,
 }
-"""The types whose text is parsed before its fields are filled in."""
+"""The types of arguments whose text is parsed before its fields are filled
+in, with the functions that compile them."""

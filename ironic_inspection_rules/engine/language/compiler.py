@@ -74,10 +74,15 @@ def compile_rule(
         :class:`.exceptions.UnknownOp`.
     """
     conditions = _compile_conditions(rule.conditions, ops)
-    actions = tuple(
-        _compile_action(operation, ops, rule.vars)
-        for operation in rule.actions
-    )
+    actions = []
+    for operation in rule.actions:
+        # The conditions in "when" are checked for every item of the action's
+        # loop.
+        loop = engine_loop.Loop.of(operation.get('loop'))
+        when = _compile_conditions(operation.get('when') or (), ops, loop)
+        actions.append(
+            engine_action.CompiledAction(operation, ops, when, rule.vars)
+        )
     compiled_vars = []
     for name, value in rule.vars.items():
         compiled_vars.append((name, template.compile_value(value)))
@@ -100,29 +105,13 @@ def compile_rule(
         unexplained=not gives_reasons,
         audited=rule.mode == model.AUDIT,
         conditions=conditions,
-        actions=actions,
+        actions=tuple(actions),
         decides_first=decides_first or can_be_undone,
         reads_previous=effects.mentions('previous', written),
         scope=rule.scope,
         vars=tuple(compiled_vars),
         tables=tables_of_rule,
     )
-
-
-def _compile_action(
-    operation: Operation,
-    ops: registry.Registry,
-    own_vars: typing.Mapping[str, typing.Any],
-) -> engine_action.CompiledAction:
-    """Compile an action together with the conditions in its ``when``.
-
-    These conditions are checked for every item of the action's loop.
-
-    :param own_vars: the ``vars`` of the action's rule, not compiled.
-    """
-    loop = engine_loop.Loop.of(operation.get('loop'))
-    when = _compile_conditions(operation.get('when') or (), ops, loop)
-    return engine_action.CompiledAction(operation, ops, when, own_vars)
 
 
 def _compile_conditions(

@@ -150,6 +150,9 @@ class CompoundCondition(CompiledCondition):
         reasons_of_parts = []
         for number, result in self.find_deciding_parts(view).items():
             part = self.parts[number]
+            result_text = _('does not hold')
+            if result:
+                result_text = _('holds')
             reason = part.reason(view, masked_view)
             reasons_of_parts.append(
                 _(
@@ -160,17 +163,11 @@ class CompoundCondition(CompiledCondition):
                     'number': number + 1,
                     'count': len(self.parts),
                     'op': part.written_op,
-                    'result': _result_text(result),
+                    'result': result_text,
                     'reason': reason,
                 }
             )
         return '; '.join(reasons_of_parts)
-
-
-def _result_text(holds: bool) -> str:
-    if holds:
-        return _('holds')
-    return _('does not hold')
 
 
 def check_part(part: CompiledCondition, roots: budget.View) -> bool:

@@ -240,19 +240,15 @@ def identity(value: typing.Any) -> typing.Hashable:
             ahead += part
         elif isinstance(part, str):
             parts.append((type(part), part))
-        elif isinstance(part, float):
-            parts.append(_identity_of_float(part))
-        else:
+        elif not isinstance(part, float):
             parts.append((type(part), repr(part)))
+        elif math.isnan(part):
+            # NaN differs from every value, including itself.
+            parts.append(object())
+        else:
+            # Zeros of both signs are equal, because -0.0 + 0.0 is 0.0.
+            parts.append((float, repr(part + 0.0)))
     return tuple(parts)
-
-
-def _identity_of_float(number: float) -> typing.Hashable:
-    if math.isnan(number):
-        # NaN differs from every value, including itself.
-        return object()
-    # Zeros of both signs are equal, because -0.0 + 0.0 is 0.0.
-    return float, repr(number + 0.0)
 
 
 def resolve_append(data: typing.Any, path: Path) -> Path:

@@ -113,22 +113,29 @@ class Pattern:
         An expression from data is only checked when it is matched.
     """
 
-    __slots__ = ('_compiled', '_limited', '_longest_quick', 'text')
+    __slots__ = (
+        '_compiled',
+        '_get_pattern_with_limit',
+        '_longest_without_limit',
+        'text',
+    )
 
     def __init__(self, text: str, from_data: bool = False) -> None:
         """Compile the expression, unless a part of it comes from a machine.
 
         Two libraries are used. ``re`` is faster and matches texts of up to
-        ``_longest_quick`` characters, with ``_compiled``. ``regex`` matches
-        all other texts with a time limit. Its pattern is returned by
-        ``_limited()``, and is compiled when it is first needed.
+        ``_longest_without_limit`` characters, with ``_compiled``. ``regex``
+        matches all other texts with a time limit. Its pattern is returned by
+        ``_get_pattern_with_limit()``, and is compiled when it is first needed.
         """
         self.text = text
         if from_data:
             # The expression comes from a rule and contains escaped texts of
             # the machine. It is checked when it is matched, not here.
-            self._limited = functools.partial(_compile_with_limit, text)
-            self._longest_quick = -1
+            self._get_pattern_with_limit = functools.partial(
+                _compile_with_limit, text
+            )
+            self._longest_without_limit = -1
             return
         try:
             self._compiled = re.compile(text)
@@ -136,8 +143,10 @@ class Pattern:
             raise exceptions.OperationError(
                 _('invalid regular expression: %s') % exc
             ) from exc
-        self._limited = functools.partial(_compile_known, text)
-        self._longest_quick = _find_longest_quick(self._compiled)
+        self._get_pattern_with_limit = functools.partial(_compile_known, text)
+        self._longest_without_limit = _find_longest_without_limit(
+            self._compiled
+        )
 
     def __repr__(self) -> str:
         return repr(self.text)
@@ -156,7 +165,7 @@ class Pattern:
             is up.
         """
         length = len(text)
-        if length <= self._longest_quick:
+        if length <= self._longest_without_limit:
             if length > _SHORT_LENGTH:
                 allowance.check_time()
             return getattr(self._compiled, method)(text)
@@ -177,7 +186,7 @@ class Pattern:
         """
         expand = _Expansion(replacement, allowance)
         try:
-            if len(text) <= min(self._longest_quick, _SHORT_LENGTH):
+            if len(text) <= min(self._longest_without_limit, _SHORT_LENGTH):
                 return self._compiled.sub(expand, text)
             replaced = self._call_with_limit(allowance, 'sub', expand, text)
             return typing.cast(str, replaced)
@@ -223,9 +232,9 @@ class Pattern:
         """
         # Most texts are short and are matched directly, without calling
         # find(). An expression from data has no compiled pattern for that.
-        longest_quick = min(self._longest_quick, _SHORT_LENGTH)
+        longest_direct = min(self._longest_without_limit, _SHORT_LENGTH)
         match: typing.Any = None
-        if longest_quick >= 0:
+        if longest_direct >= 0:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
@@ -235,7 +244,7 @@ class Pattern:
             text = value
             if text.__class__ is not str:
                 text = str(value)
-            if len(text) <= longest_quick:
+            if len(text) <= longest_direct:
                 return match(text) is not None
             return self.find(method, text, allowance) is not None
 
@@ -253,7 +262,7 @@ class Pattern:
             is up.
         """
         limit = min(TIME_LIMIT, allowance.remaining())
-        call = getattr(self._limited(), method)
+        call = getattr(self._get_pattern_with_limit(), method)
         try:
             return call(*args, timeout=limit)
         except TimeoutError as exc:
@@ -268,7 +277,7 @@ class Pattern:
             ) from exc
 
 
-def _find_longest_quick(compiled: re.Pattern[str]) -> int:
+def _find_longest_without_limit(compiled: re.Pattern[str]) -> int:
     """Return the maximum length of texts that need no time limit.
 
     The longer the text, the more ways there are to match it. For example,

@@ -114,7 +114,7 @@ class Single(condition.CompiledCondition):
         # value in another type, the reason cannot use the converted value.
         self._describes_value = False
         if self._first_value is not None:
-            self._describes_value = engine_call.is_as_written(
+            self._describes_value = engine_call.keeps_value_of_field(
                 self._first_value
             )
         # The value of the last machine, the same value before filters, and

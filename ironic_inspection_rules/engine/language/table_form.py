@@ -256,7 +256,14 @@ class _Reader:
                 if isinstance(row.get(column), bool)
             ]
             for column in boolean_columns:
-                yield _describe_boolean_key(place, column, row[column])
+                yield Problem(
+                    place + data_path.pointer([column]),
+                    _(
+                        'a key is text or a number, not %s; put it in quotes, '
+                        'or give the column the type boolean'
+                    )
+                    % suggestion.quoted(row[column]),
+                )
             if not boolean_columns:
                 yield from self._index_row(place, row, key, rows)
 
@@ -300,21 +307,6 @@ class _Reader:
             yield Problem(place, detail)
         else:
             self._index[text] = row
-
-
-def _describe_boolean_key(place: str, column: str, value: bool) -> Problem:
-    """Return the problem of a boolean in a column that is part of the key.
-
-    :param place: JSON pointer to the row.
-    """
-    return Problem(
-        place + data_path.pointer([column]),
-        _(
-            'a key is text or a number, not %s; put it in quotes, or give '
-            'the column the type boolean'
-        )
-        % suggestion.quoted(value),
-    )
 
 
 def _check_column_name(

@@ -88,13 +88,16 @@ def _compile_text(text: str) -> typing.Any:
     return join(interpolation.parse(text))
 
 
-def join(pieces: typing.Iterable[str | interpolation.Field]) -> typing.Any:
+def join(
+    pieces: typing.Iterable[str | interpolation.Field],
+) -> typing.Any:
     """Join the pieces of a text into a template.
 
     A field that is the only piece keeps the type of its value:
     ``{inventory.cpu.count}`` gives the number 8, but
     ``{inventory.cpu.count}x`` gives the text ``8x``.
 
+    :param pieces: literal texts and fields.
     :returns: the text itself if no piece is a field.
     """
     compiled: list[typing.Any] = []
@@ -129,10 +132,16 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
         _check_reads_row(field)
     value = _compile_path(field)
     if field.filters:
+        filters = []
+        for index, call in enumerate(field.filters):
+            # Only the first filter is applied to a table itself: "row" in
+            # {tables.racks | row | keys}.
+            is_after_table = index == 0 and field.root == interpolation.TABLES
+            filters.append(_compile_filter(call, is_after_table))
         # If the value is missing, errors and reasons name the whole field.
         value = Filtered(
             source=value,
-            filters=_compile_filters(field),
+            filters=tuple(filters),
             missing=rendering.Missing(field.text),
         )
     has_format = field.conversion is not None or field.spec is not None
@@ -184,19 +193,6 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
     return path
 
 
-def _compile_filters(
-    field: interpolation.Field,
-) -> tuple['_CompiledFilter', ...]:
-    """Compile the filters of a field."""
-    # Only the first filter gets a table: "row" in {tables.racks | row | keys}.
-    first, *others = field.filters
-    is_over_table = field.root == interpolation.TABLES
-    compiled = [_compile_filter(first, is_applied_to_table=is_over_table)]
-    for call in others:
-        compiled.append(_compile_filter(call))
-    return tuple(compiled)
-
-
 class _CompiledFilter(typing.NamedTuple):
     """A filter that is ready to be applied to the values of a field.
 
@@ -218,41 +214,15 @@ class _CompiledFilter(typing.NamedTuple):
 
 
 def _compile_filter(
-    call: filter_syntax.FilterCall, is_applied_to_table: bool = False
+    call: filter_syntax.FilterCall, is_after_table: bool = False
 ) -> _CompiledFilter:
     """Compile one filter of a field, with its arguments.
 
-    :param is_applied_to_table: whether the filter comes directly after a
-        table. Only ``row`` may come there.
+    :param is_after_table: whether the filter comes directly after a table,
+        e.g. ``row`` in ``{tables.racks | row}``. ``row`` may only come there.
     :raises: OperationError if the filter is unknown or rejects its arguments.
     """
-    op = _find_filter(call, is_applied_to_table)
-    literals, varying = _compile_arguments(op, call)
-    for name, problem in op.problems_of_filter(literals, varying):
-        raise _filter_error(op, f'{name} {problem}')
-    return _CompiledFilter(
-        op=op,
-        accepts_missing=op.plugin.ACCEPTS_MISSING,
-        takes_items=op.plugin.TAKES_ITEMS,
-        rearranges=op.plugin.REARRANGES,
-        pays=op.plugin.PAYS,
-        needs_view=op.plugin.NEEDS_VIEW,
-        apply=_bind_literals(op, literals, varying),
-        varying=varying,
-    )
-
-
-def _find_filter(
-    call: filter_syntax.FilterCall, is_applied_to_table: bool
-) -> registry.Op:
-    """Find the plugin of a filter by its name.
-
-    :param is_applied_to_table: whether the filter comes directly after a
-        table, e.g. ``row`` in ``{tables.racks | row(node.name)}``.
-    :raises: OperationError if no filter has this name, or if ``row`` is
-        applied to anything but a table.
-    """
-    if call.name == filter_syntax.ROW and not is_applied_to_table:
+    if call.name == filter_syntax.ROW and not is_after_table:
         raise exceptions.OperationError(
             _(
                 'filter %(name)s is the first one of a table: {tables.NAME | '
@@ -266,7 +236,29 @@ def _find_filter(
         raise exceptions.OperationError(
             suggestion.unknown(_('filter'), call.name, filters)
         )
-    return op
+    literals, varying = _compile_arguments(op, call)
+    for name, problem in op.problems_of_filter(literals, varying):
+        raise _filter_error(op, f'{name} {problem}')
+    apply: registry.Function
+    if varying:
+        # A plugin prepares its calls in bind(), but bind() needs all of the
+        # arguments. So call the plugin itself for every machine.
+        apply = functools.partial(op.wrap_for_machines(op.plugin), **literals)
+    else:
+        try:
+            apply = op.bind(literals)
+        except exceptions.OperationError as exc:
+            raise _filter_error(op, str(exc)) from exc
+    return _CompiledFilter(
+        op=op,
+        accepts_missing=op.plugin.ACCEPTS_MISSING,
+        takes_items=op.plugin.TAKES_ITEMS,
+        rearranges=op.plugin.REARRANGES,
+        pays=op.plugin.PAYS,
+        needs_view=op.plugin.NEEDS_VIEW,
+        apply=apply,
+        varying=varying,
+    )
 
 
 def _compile_arguments(
@@ -345,31 +337,6 @@ def _compile_inner_filter(
         )
     inner_call = filter_syntax.FilterCall(inner, tuple(arguments_of_inner))
     return FilterAsArgument(_compile_filter(inner_call))
-
-
-def _bind_literals(
-    op: registry.Op,
-    literals: dict[str, typing.Any],
-    varying: dict[str, rendering.Template],
-) -> registry.Function:
-    """Return the function of a filter with its literal arguments bound.
-
-    The function for ``round(2)`` takes only the value. The function for
-    ``replace('-', node.name)`` also takes ``new``, the argument that varies.
-
-    :param literals: the values of the literal arguments, by name.
-    :param varying: the templates of the arguments that depend on the machine.
-    :raises: :class:`.exceptions.OperationError` if the filter rejects the
-        literal arguments.
-    """
-    if varying:
-        # A plugin prepares its calls in bind(), but bind() needs all of the
-        # arguments. So call the plugin itself for every machine.
-        return functools.partial(op.for_machines(op.plugin), **literals)
-    try:
-        return op.bind(literals)
-    except exceptions.OperationError as exc:
-        raise _filter_error(op, str(exc)) from exc
 
 
 def find_filtered(value: typing.Any) -> list['Filtered']:
@@ -454,7 +421,11 @@ class Filtered(rendering.Template):
     missing: rendering.Missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the filtered value, or the missing field."""
+        """Return the value after all filters, or a missing field.
+
+        It is the missing field of the value, or of an argument of a filter. If
+        a filter itself returned nothing, it is the whole field.
+        """
         value = _apply_filters(self.filters, self.source.render(roots), roots)
         if value is data_path.ABSENT:
             return self.missing
@@ -512,6 +483,7 @@ def _apply_filters(
         if varying:
             rendered = _render_arguments(op, varying, roots)
             if isinstance(rendered, rendering.Missing):
+                # Without an argument, the result of the filter is missing.
                 value = rendered
                 continue
             apply = functools.partial(apply, **rendered)
@@ -535,7 +507,7 @@ def _apply_filters(
             raise _filter_error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > budget.SHORT:
             allowance.pay_for_result(value, rearranges)
-            _check_number(op, value)
+            _refuse_number_without_json(op, value)
     return value
 
 
@@ -558,10 +530,10 @@ def _require_items(
     )
 
 
-def _check_number(op: registry.Op, value: typing.Any) -> None:
+def _refuse_number_without_json(op: registry.Op, value: typing.Any) -> None:
     """Check that a number that a filter returned can be written as JSON.
 
-    :param value: the result of the filter, of any type.
+    :param value: the result of the filter. Only numbers are checked.
     :raises: OperationError if the number is too large, infinite or NaN.
     """
     if value.__class__ is int:

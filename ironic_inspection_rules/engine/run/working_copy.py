@@ -139,9 +139,9 @@ class WorkingCopy:
         value: typing.Any,
         unique: bool = False,
     ) -> None:
-        """Append a value to a list.
+        """Append a value to the list at a path.
 
-        The list is created if there is nothing or null at the path.
+        If there is nothing or null at the path, a list is created there.
 
         :param unique: whether to do nothing if the list has an equal item.
         :raises: :class:`.exceptions.OperationError` if the value at the path
@@ -154,13 +154,14 @@ class WorkingCopy:
             raise exceptions.OperationError(
                 _('%s is not a list') % data_path.pointer(path)
             )
-        place = (*path, data_path.APPEND)
-        self.roots.budget.write(value, place)
+        path_of_item = (*path, data_path.APPEND)
+        # Pay even if the list has the item, because the search takes time too.
+        self.roots.budget.write(value, path_of_item)
         if unique and self._views.has_member(root, path, value):
             return
         self._views.append(root, path, value)
         self._touch(root, path)
-        self.journal.record('add', self.roots[root], root, place, value)
+        self.journal.record('add', self.roots[root], root, path_of_item, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
         """Remove the value at a path if there is one."""

@@ -60,10 +60,14 @@ class MaskedFields:
         # items have such places, because the rule computes them.
         self._fields = []
         for field in effects.fields(written):
-            if field.root and field.root != _TABLES:
-                self._fields.append(
-                    (field, field.root, _find_places(field, origins))
-                )
+            if not field.root or field.root == _TABLES:
+                continue
+            sources: list[origin.Origin] = []
+            if field.root in OF_RULE:
+                for source in origins.of(field.root, field.steps):
+                    if source.root != _TABLES:
+                        sources.append(source)
+            self._fields.append((field, field.root, sources))
         # The fields that read tables. They are computed with their filters, so
         # fields in the arguments of filters need no separate check.
         fields_with_root = [
@@ -89,12 +93,12 @@ class MaskedFields:
         if view is unmasked:
             # The rule sees the secrets of the machine and may write them.
             return
-        for field, root, made_of in self._fields:
+        for field, root, sources in self._fields:
             if root in OF_RULE:
                 # The rule has computed the value from masked data, so there is
                 # no unmasked value to compare it with.
                 value = data_path.get(_get_root(view, root), field.steps)
-                is_masked = _is_made_of_masked(value, made_of, view, unmasked)
+                is_masked = _is_made_of_masked(value, sources, view, unmasked)
             else:
                 is_masked = _is_masked(root, field.steps, view, unmasked)
             if is_masked:
@@ -329,22 +333,6 @@ def _differ(
     )
 
 
-def _find_places(
-    field: interpolation.Field, origins: origin.Origins
-) -> tuple[origin.Origin, ...]:
-    """Return the places in the machine's data that a field is computed from.
-
-    Only vars and loop items have such places, because the rule computes them.
-    """
-    if field.root not in OF_RULE:
-        return ()
-    return tuple(
-        source
-        for source in origins.of(field.root, field.steps)
-        if source.root != _TABLES
-    )
-
-
 def hides_columns(view: budget.View) -> bool:
     """Return whether a rule sees ``******`` in secret columns of tables."""
     tables = view.get(_TABLES) or {}
@@ -373,7 +361,7 @@ def refuse(
 
 def _is_made_of_masked(
     value: typing.Any,
-    made_of: tuple[origin.Origin, ...],
+    sources: typing.Sequence[origin.Origin],
     view: budget.View,
     unmasked: typing.Mapping[str, typing.Any],
 ) -> bool:
@@ -382,22 +370,25 @@ def _is_made_of_masked(
     The value need not show that: the first letter of ``******`` is ``*``.
 
     :param value: a variable or loop item, as the rule sees it.
-    :param made_of: the places in the machine's data that it is computed from.
+    :param sources: the places in the machine's data that it is computed from.
+    :param view: the data by root name as the rule sees them.
+    :param unmasked: the data with all secrets.
     """
-    if not made_of:
+    if not sources:
         # The value is written in the rule, even if it reads "******".
         return False
     if masking.has_mask(value, view.budget):
         return True
-    for source in made_of:
+    for source in sources:
         if source.is_kept:
-            origin_value = data_path.get(
+            value_of_source = data_path.get(
                 _get_root(view, source.root), source.steps
             )
-            if isinstance(origin_value, dict | list):
-                # The value is a part of this one as it is: a masked part would
-                # still read "******", see above. Of a text, a filter may have
-                # taken some characters.
+            if isinstance(value_of_source, dict | list):
+                # The value is an unchanged part of this list or mapping. A
+                # secret in it would still read "******", which has_mask() has
+                # not found. But if the source is a text, a filter may have
+                # taken single characters of "******".
                 continue
         if _is_masked(source.root, source.steps, view, unmasked):
             return True

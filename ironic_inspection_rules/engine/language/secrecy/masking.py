@@ -321,15 +321,16 @@ def is_masked(
     :param masked: the data by root name as a rule sees them, with the budget.
     :param unmasked: the data with all secrets.
     """
-    # What the rule sees, and what is there.
     try:
         seen = masked[root]
     except KeyError:
+        # The root does not exist, e.g. the node in the early phase.
         return False
     real = unmasked[root]
     if seen is real:
         # Nothing in the root is masked.
         return False
+    # Follow the path in the data that the rule sees and in the real data.
     last_name = None
     for token in path:
         if not isinstance(seen, dict | list):
@@ -380,32 +381,33 @@ def is_masked_value(
     :param real: the unmasked value.
     :param allowance: the budget that pays for the search.
     """
-    # Triples: a name, the value that the rule sees, and the real value.
+    # The parts that are still to be compared: triples of a name, the part that
+    # the rule sees, and the real part.
     ahead = [(key, value, real)]
     while ahead:
-        name, seen, there = ahead.pop()
-        if seen is there:
+        name, part, real_part = ahead.pop()
+        if part is real_part:
             # Masked data share their unmasked parts with the real data.
             continue
-        if seen.__class__ is not there.__class__:
+        if part.__class__ is not real_part.__class__:
             return True
-        if isinstance(seen, dict):
-            allowance.spend(1 + (len(seen) // 4))
-            if seen.keys() != there.keys():
+        if isinstance(part, dict):
+            allowance.spend(1 + (len(part) // 4))
+            if part.keys() != real_part.keys():
                 return True
-            # Use seen[inner], because mappings of the old language compute
-            # their values on access.
-            ahead += [(inner, seen[inner], there[inner]) for inner in seen]
-        elif isinstance(seen, list):
-            allowance.spend(1 + (len(seen) // 4))
-            if len(seen) != len(there):
+            # Look up each name, because mappings of the language of
+            # ironic-inspector compute their values on access.
+            ahead += [(inner, part[inner], real_part[inner]) for inner in part]
+        elif isinstance(part, list):
+            allowance.spend(1 + (len(part) // 4))
+            if len(part) != len(real_part):
                 return True
-            for item, item_there in zip(seen, there, strict=True):
-                if item is not item_there:
-                    ahead.append((None, item, item_there))
-        elif seen != there:
+            for item, real_item in zip(part, real_part, strict=True):
+                if item is not real_item:
+                    ahead.append((None, item, real_item))
+        elif part != real_part:
             return True
-        elif seen == MASK and isinstance(name, str) and is_secret(name):
+        elif part == MASK and isinstance(name, str) and is_secret(name):
             # The real secret is "******" itself, which counts as masked too.
             return True
     return False
