@@ -128,18 +128,18 @@ class CompoundCondition(CompiledCondition):
 
         self._decide(results_in_turn())
         last_number = len(results) - 1
-        last_alone = {last_number: results[last_number]}
+        only_last_part = {last_number: results[last_number]}
         if len(results) < len(self.parts):
-            return last_alone
+            return only_last_part
         # All parts were checked. Either the last part decided, or the group
         # only ran out of parts. To find out, call the group again with the
         # same results and one more, and see whether it requests that one.
         further_result = False
         results_and_one_more = iter([*results, further_result])
         self._decide(results_and_one_more)
-        not_taken = list(results_and_one_more)
-        if not_taken:
-            return last_alone
+        results_not_requested = list(results_and_one_more)
+        if results_not_requested:
+            return only_last_part
         return dict(enumerate(results))
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:

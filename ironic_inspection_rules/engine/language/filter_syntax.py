@@ -224,7 +224,10 @@ class Reader:
         return match
 
     def _take(self, character: str) -> bool:
-        """Consume a character if it comes next; return whether it did."""
+        """Consume a character if it comes next, and return whether it did.
+
+        Blanks before the character are skipped in any case.
+        """
         self._skip_blanks()
         if not self._text.startswith(character, self.position):
             return False

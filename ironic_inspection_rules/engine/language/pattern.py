@@ -238,6 +238,7 @@ class Pattern:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
+            """Return whether a value of a machine matches."""
             # Null has no text that could match.
             if value is None:
                 return False

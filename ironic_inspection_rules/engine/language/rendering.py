@@ -240,13 +240,18 @@ class Path(Template):
     missing: Missing
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path, or ``missing`` if there is none."""
+        """Return the value at the path, or ``missing`` if there is none.
+
+        If a variable of the rule on the path is missing, return the missing
+        field from which the variable is computed.
+        """
         value: typing.Any = None
         try:
             value = roots[self.root]
             for step in self.steps:
                 value = value[step]
         except (LookupError, TypeError):
+            # The last value that was found has no such step.
             if value.__class__ is Missing:
                 # A variable of the rule depends on this missing field.
                 return value
@@ -260,7 +265,11 @@ class ItemPath(Path):
     __slots__ = ()
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value at the path, or ``missing`` if there is none."""
+        """Return the value at the path, or ``missing`` if there is none.
+
+        In a mapping, a step is a name, even if it is a number. In a list, it
+        is an index.
+        """
         value: typing.Any = None
         try:
             value = roots[self.root]
@@ -396,7 +405,10 @@ class LoopItem(Template):
         return (self.source,)
 
     def render(self, roots: budget.View) -> typing.Any:
-        """Return the value, or the first missing field inside it."""
+        """Return the value, or the first missing field inside it.
+
+        :param roots: the data by root name, with the current item.
+        """
         value = self.source.render(roots)
         if value.__class__ is not dict and value.__class__ is not list:
             return value

@@ -329,7 +329,10 @@ class Shape:
         self._elsewhere = elsewhere or {}
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
-        """Yield the problems of a value as messages for authors of rules."""
+        """Yield the problems of a value as messages for authors of rules.
+
+        The pointers of the problems begin in the value: ``/op``.
+        """
         for error in self._validator.iter_errors(value):
             # This is the pointer to the wrong part of the value.
             # error.validator is the keyword of the schema that it violates.

@@ -85,7 +85,11 @@ class Table:
         columns: typing.Sequence[str],
         masked: bool = False,
     ) -> None:
-        """Compile the templates of a table with a checked definition."""
+        """Compile the templates of a table.
+
+        The definition and the rows are not checked here, see
+        :mod:`.table_form`.
+        """
         self.definition = definition
         self.columns = tuple(columns)
         # For each column, a template that reads the machine. For example, the

@@ -169,6 +169,10 @@ class _Phase:
         explain: bool,
         keep: bool,
     ) -> None:
+        """Prepare a phase; no rule runs yet.
+
+        See :func:`run` for the parameters.
+        """
         self._target = target
         self._explain = explain
         self._is_run_kept = keep
@@ -237,7 +241,7 @@ class _Phase:
             if plan.vars:
                 self._vars.take_out(plan, view)
         if self._is_run_kept:
-            self._take_time(plan.rule.uuid)
+            self._add_elapsed_time(plan.rule.uuid)
         return holds
 
     def _decide_explained(
@@ -282,7 +286,11 @@ class _Phase:
             self._act_or_revert(plan, step.revert, for_reasons=None)
 
     def act(self, plan: compiler.CompiledRule) -> None:
-        """Run the actions of a rule that matches."""
+        """Run the actions of a rule that matches, and keep their trace.
+
+        :raises: :class:`.exceptions.RuleError` if an action fails, unless the
+            rule is in mode ``audit``.
+        """
         if self._is_run_kept:
             self._keep_reasons(plan)
             # The time for building reasons is not part of the rule's time.
@@ -340,7 +348,7 @@ class _Phase:
         if self._is_run_kept and error is not None:
             # The time of a rule is recorded when it ends, and the failed rule
             # did not get that far.
-            self._take_time(error.rule_uuid)
+            self._add_elapsed_time(error.rule_uuid)
         # This removes conditions and actions from the traces of sensitive
         # rules. Rules in mode "audit" have changed only copies of the data, so
         # their traces say what they would have done.
@@ -379,7 +387,7 @@ class _Phase:
             for plan, rule_trace in traces.items()
         }
 
-    def _take_time(self, uuid: str) -> None:
+    def _add_elapsed_time(self, uuid: str) -> None:
         """Add the time since the last start to the time of a rule.
 
         A rule that matches takes time twice: when it is decided and when it
@@ -422,7 +430,7 @@ class _Phase:
                 raise error
         if self._is_run_kept:
             # The record of the run says how long each rule took.
-            self._take_time(plan.rule.uuid)
+            self._add_elapsed_time(plan.rule.uuid)
 
     def _try_on_copy(
         self,

@@ -20,12 +20,16 @@ from ironic_inspection_rules.engine.run import explanation
 from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 
-Done = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
-"""The trace of a step, or None if it did nothing; and its error, or None."""
+StepResult = tuple[trace.RuleTrace | None, exceptions.RuleError | None]
+"""The trace of a step and its error.
+
+The trace is None if the step did nothing, and the error is None if the step
+did not fail.
+"""
 
 Step = collections.abc.Callable[
     [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
-    Done,
+    StepResult,
 ]
 """A step that a rule takes on the data: :func:`act` or :func:`revert`."""
 
@@ -163,7 +167,7 @@ def act(
     plan: compiler.CompiledRule,
     target: working_copy.WorkingCopy,
     for_reasons: budget.Budget | None,
-) -> Done:
+) -> StepResult:
     """Run the actions of a rule that matches, until one fails.
 
     Changes that were made before an error stay in the target.
@@ -251,7 +255,7 @@ def revert(
     plan: compiler.CompiledRule,
     target: working_copy.WorkingCopy,
     _for_reasons: budget.Budget | None,
-) -> Done:
+) -> StepResult:
     """Undo what a rule that does not match did in earlier inspections.
 
     :param _for_reasons: unused, because undoing checks no conditions. The

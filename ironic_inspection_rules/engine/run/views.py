@@ -79,7 +79,7 @@ class Tree:
                 inner = self.assign(data.get(token), rest, value)
             # Usually the data belong to the tree, so this saves a call.
             if id(data) not in self._own:
-                data = self._owned(data)
+                data = self._copy_if_shared(data)
             # Convert the token, which may be a Key, to plain text.
             data[str(token)] = inner
             return data
@@ -99,7 +99,7 @@ class Tree:
         if position < len(data):
             item = data[position]
         inner = self.assign(item, rest, value)
-        data = self._owned(data)
+        data = self._copy_if_shared(data)
         self._item_identities.pop(id(data), None)
         # If the position is after the last item, the slice is empty, and this
         # appends.
@@ -122,7 +122,7 @@ class Tree:
         if id(items) not in self._own:
             if items is data_path.ABSENT or items is None:
                 items = []
-            items = self._owned(items)
+            items = self._copy_if_shared(items)
             data = self.assign(data, path, items)
         items.append(value)
         # Update the identities that has_member() keeps for some lists.
@@ -159,12 +159,12 @@ class Tree:
         if isinstance(data, list):
             key = int(key)
         if not rest:
-            data = self._owned(data)
+            data = self._copy_if_shared(data)
             self._item_identities.pop(id(data), None)
             del data[key]
             return data
         inner = self.remove(data[key], rest)
-        data = self._owned(data)
+        data = self._copy_if_shared(data)
         self._item_identities.pop(id(data), None)
         data[key] = inner
         return data
@@ -196,11 +196,12 @@ class Tree:
         """
         self._own.clear()
 
-    def _owned(self, data: typing.Any) -> typing.Any:
+    def _copy_if_shared(self, data: typing.Any) -> typing.Any:
         """Return a container that this tree may change in place.
 
-        :param data: the container. It is returned itself if it is a copy that
-            this tree has made, otherwise a new copy is returned.
+        :param data: a container of the data.
+        :returns: the container itself if it is a copy that this tree has made,
+            otherwise a new copy.
         """
         if id(data) not in self._own:
             data = data.copy()

@@ -164,7 +164,10 @@ class WorkingCopy:
         self.journal.record('add', self.roots[root], root, path_of_item, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
-        """Remove the value at a path if there is one."""
+        """Remove the value at a path; do nothing if there is none.
+
+        In a list, the items after the value move up.
+        """
         before = data_path.get(self.roots[root], path)
         if before is data_path.ABSENT:
             return

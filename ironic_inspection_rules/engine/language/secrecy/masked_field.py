@@ -53,15 +53,20 @@ class MaskedFields:
         own_vars: typing.Mapping[str, typing.Any],
         loop: typing.Any,
     ) -> None:
-        """Find the fields that may read secrets of machines or of tables."""
+        """Find the fields that may read secrets of machines or of tables.
+
+        Whether they read a secret is decided by :meth:`refuse`, with the data
+        of a machine.
+        """
         origins = origin.Origins(own_vars, loop)
-        # The fields that read the machine, with their roots and the places in
-        # the data from which their values are computed. Only vars and loop
-        # items have such places, because the rule computes them.
+        # The fields that read the machine, with their roots and their sources.
+        # Only vars and loop items have sources, because the rule computes
+        # them.
         self._fields = []
         for field in effects.fields(written):
             if not field.root or field.root == _TABLES:
                 continue
+            # The places from which the value of a var or an item is computed.
             sources: list[origin.Origin] = []
             if field.root in OF_RULE:
                 for source in origins.of(field.root, field.steps):

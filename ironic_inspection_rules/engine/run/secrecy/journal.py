@@ -102,10 +102,10 @@ class Journal:
         :param exc: the error of saving.
         :returns: the error with its cause; None if no rule changed the object.
         """
-        suspects = self._changes_of(name, attributes)
-        if not suspects:
+        changes = self._changes_of(name, attributes)
+        if not changes:
             return None
-        last_change = suspects[-1]
+        last_change = changes[-1]
         rule = typing.cast(model.Rule, last_change.rule)
         reason: str | None = str(exc)
         cause: Exception | None = exc
@@ -113,7 +113,7 @@ class Journal:
             # Nobody may see what a sensitive rule reads or sets.
             reason = None
             cause = None
-        elif any(_is_value_hidden(change) for change in suspects):
+        elif any(_is_value_hidden(change) for change in changes):
             # The message of the error may contain a hidden value.
             reason = _(
                 'what it sets has a secret, or a value of a sensitive rule'
@@ -280,10 +280,21 @@ class Journal:
         before: typing.Any,
         part: data_path.Path = (),
     ) -> engine_change.Change:
-        """Build a change, and mask secrets that the rule must not see."""
+        """Build a change of the current action, and mask its secrets.
+
+        Secrets are only masked if the rule of the action must not see them.
+
+        :param op: ``add``, ``replace`` or ``remove``.
+        :param root: ``node``, ``plugin_data`` or ``traits``; or ``ports``, for
+            which the path begins with the index of the port.
+        :param value: the new value; it is ignored for ``remove``.
+        :param before: the previous value; it is ignored for ``add``.
+        :param part: the path of the part that the rule has set, if it is only
+            a part of the value.
+        """
         if root != engine_change.TRAITS:
-            # If there is no value, keep None. Below a secret, None would be
-            # masked too, as if there was a secret.
+            # Do not mask None if it only says that there is no value. Below a
+            # secret, None would be masked too, as if there was a secret.
             if op == 'remove':
                 value = None
             else:
