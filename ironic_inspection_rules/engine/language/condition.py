@@ -91,7 +91,7 @@ class CompoundCondition(CompiledCondition):
         :param inverted: whether its op has a ``!`` before it.
         """
         super().__init__(op, operation)
-        self._decide = op.for_machines(op.plugin)
+        self._decide = op.wrap_for_machines(op.plugin)
         self._inverted = inverted
         self.parts = parts
         self.needs_view = any(part.needs_view for part in parts)

@@ -281,7 +281,7 @@ def declared_writes(action: OperationLike) -> list[plugin.Write]:
     return declared
 
 
-def declared_by(
+def writes_of_op(
     op: registry.Op, arguments: typing.Mapping[str, typing.Any]
 ) -> list[plugin.Write]:
     """Return the writes that an action op declares for some arguments.

@@ -128,7 +128,7 @@ class Op(typing.NamedTuple):
         """Whether the plugin belongs to this package."""
         return self.code.startswith(f'{_OUR_PACKAGE}.')
 
-    def guarded(
+    def wrap_errors(
         self, function: typing.Callable[_P, _R], method: str = _CALL
     ) -> typing.Callable[_P, _R]:
         """Wrap a function of the plugin so that its errors name the plugin.
@@ -147,25 +147,25 @@ class Op(typing.NamedTuple):
 
         return call
 
-    def for_machines(
+    def wrap_for_machines(
         self, function: Function, method: str = _CALL
     ) -> Function:
         """Wrap a function of the plugin that is called for every machine.
 
-        A function of another package is guarded, and its errors are logged,
-        but only once for each line of its code. A function of this package is
-        returned unchanged, because the guard makes a condition take about
-        twice as long.
+        A function of another package is wrapped, so that its errors name the
+        plugin and are logged, but only once for each line of its code. A
+        function of this package is returned unchanged, because the wrapper
+        makes a condition take about twice as long.
 
         :param method: the name of the function, for the error.
         """
         if self.is_ours:
             return function
-        guarded = self.guarded(function, method)
+        call_with_named_errors = self.wrap_errors(function, method)
 
         def call(*arguments: typing.Any, **named: typing.Any) -> typing.Any:
             try:
-                return guarded(*arguments, **named)
+                return call_with_named_errors(*arguments, **named)
             except exceptions.PluginFailed as exc:
                 # Nobody gets to see the error of a sensitive rule. So log only
                 # its kind and its place in the code, which reveal nothing of
@@ -194,9 +194,9 @@ class Op(typing.NamedTuple):
         """
         # The plugin's bind() runs now, and the function that it returns runs
         # later for every machine. Both of them may fail.
-        bind = self.guarded(self.plugin.bind, 'bind')
+        bind = self.wrap_errors(self.plugin.bind, 'bind')
         bound_function = bind(arguments)
-        return self.for_machines(bound_function)
+        return self.wrap_for_machines(bound_function)
 
     def relation(self) -> Function | None:
         """Return the function that compares a pair of values.
@@ -204,7 +204,7 @@ class Op(typing.NamedTuple):
         :returns: None unless the op is a relation, such as ``lt``.
         """
         if isinstance(self.plugin, plugin.Relation):
-            return self.for_machines(self.plugin.holds, 'holds')
+            return self.wrap_for_machines(self.plugin.holds, 'holds')
         return None
 
     def problems(self, arguments: plugin.Arguments) -> list[tuple[str, str]]:

@@ -371,7 +371,7 @@ class Sentence:
                 op, name, value, loop
             )
         # Returns the reason that the op gives, or None for the usual text.
-        self._explain = op.guarded(op.plugin.explain, 'explain')
+        self._explain = op.wrap_errors(op.plugin.explain, 'explain')
         # The text also shows the values before the filters of these fields.
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():

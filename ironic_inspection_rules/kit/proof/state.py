@@ -130,7 +130,7 @@ def places_changed(
     :param bound: the arguments of the action by name.
     :raises: :class:`.exceptions.PluginFailed`.
     """
-    declared = effects.declared_by(op, bound)
+    declared = effects.writes_of_op(op, bound)
     if not declared:
         yield from EVERYWHERE
     for write in declared:

@@ -74,7 +74,7 @@ class WritesTestCase(base.TestCase):
 
     def test_arguments_that_a_rule_leaves_out_have_their_defaults(self):
         op = registry.installed().action('set-traits')
-        (write,) = effects.declared_by(op, {'names': ['CUSTOM_A']})
+        (write,) = effects.writes_of_op(op, {'names': ['CUSTOM_A']})
         self.assertEqual(
             ('traits', '', ['CUSTOM_A']), (write.kind, write.name, write.value)
         )
