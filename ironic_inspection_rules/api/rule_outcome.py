@@ -276,7 +276,7 @@ def _read_rule_set(
             # The revision is no longer kept.
             pass
     return _RuleSet(
-        rules.in_force(context), in_force.tables, in_force.revision
+        rules.read_rules_in_force(context), in_force.tables, in_force.revision
     )
 
 

@@ -373,7 +373,7 @@ def _decide_rules(
                 problems_by_index[index] = missing
     if problems_by_index:
         raise exceptions.InvalidRules(problems_by_index)
-    return replacement.decide(parsed_rules, matched, present, prune)
+    return replacement.plan_steps(parsed_rules, matched, present, prune)
 
 
 def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:

@@ -83,7 +83,7 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
         if url.scheme == 'file':
             _check_writable(pathlib.Path(url.path))
             return
-    problem = _why_not_connected(backend_url, member)
+    problem = _find_connection_problem(backend_url, member)
     if problem:
         raise exceptions.Invalid(
             _(
@@ -94,7 +94,7 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
         )
 
 
-def _why_not_connected(backend_url: str, member: str) -> str | None:
+def _find_connection_problem(backend_url: str, member: str) -> str | None:
     """Return why connecting to the service fails, None if it succeeds.
 
     :param member: name of this member, unique in the cluster.

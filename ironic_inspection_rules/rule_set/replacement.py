@@ -92,7 +92,7 @@ class Match(typing.NamedTuple):
 
     ``matched_by`` tells a user how the rule was recognized: by ``uuid`` or by
     ``description``. It is None if both rules have the same content and no
-    description. Other callers of :func:`decide` may use other words.
+    description. Other callers of :func:`plan_steps` may use other words.
     """
 
     rule: Fields
@@ -291,7 +291,7 @@ def _content_key(rule: Fields) -> typing.Hashable:
     return path.identity(content)
 
 
-def decide(
+def plan_steps(
     wanted: typing.Sequence[Fields],
     matched: typing.Sequence[Match | None],
     present: typing.Sequence[Fields],
@@ -611,7 +611,7 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
             identity += _(', found by %s') % step['matched_by']
         yield f'{_SIGNS[outcome]} {name} ({identity})'
         if outcome != MOVED:
-            yield from lines(step)
+            yield from diff_lines(step)
         yield ''
     if any(count.values()):
         yield (
@@ -625,7 +625,7 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         yield _('Nothing to do: the rules are as they should be')
 
 
-def lines(step: Fields) -> list[str]:
+def diff_lines(step: Fields) -> list[str]:
     """Return the change of a rule as a diff of YAML, without file names.
 
     The content of a sensitive rule is withheld.

@@ -213,7 +213,7 @@ class Repository:
             name: stored_table.table for name, stored_table in stored.items()
         }
         tables = self.with_stored_tables(tables_by_name)
-        rules_in_force = self.in_force(context)
+        rules_in_force = self.read_rules_in_force(context)
         plans = self.compile(rules_in_force, tables)
         # A field such as {previous.inventory.cpu} reads the last inspection
         # of the node, which is only loaded if a rule needs it. In the early
@@ -228,7 +228,7 @@ class Repository:
             reads_previous=reads_previous,
         )
 
-    def in_force(self, context: typing.Any) -> list[model.Rule]:
+    def read_rules_in_force(self, context: typing.Any) -> list[model.Rule]:
         """Read all rules, including rules that never run."""
         return self.with_stored(self._read_rules(context))
 
@@ -243,7 +243,9 @@ class Repository:
         """
         rules = list(self.built_in)
         for fields in stored:
-            rules.append(self.scoped(model.Rule.from_mapping(fields)))
+            rules.append(
+                self.with_default_scope(model.Rule.from_mapping(fields))
+            )
         return rules
 
     def with_stored_tables(self, stored: table.Tables) -> table.Tables:
@@ -331,7 +333,7 @@ class Repository:
             [exceptions.Problem('', reason)], rule.uuid
         )
 
-    def scoped(self, rule: model.Rule) -> model.Rule:
+    def with_default_scope(self, rule: model.Rule) -> model.Rule:
         """Return a stored rule with the default scope if it sets none.
 
         An early rule has no scope, because there is no node yet.

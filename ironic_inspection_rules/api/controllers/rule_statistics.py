@@ -48,7 +48,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     for counts in rule_statistics.RuleStatistics.list(context):
         counts_by_uuid[counts['rule_uuid']] = counts
     rows = []
-    for rule in repository.order(start.rules().in_force(context)):
+    for rule in repository.order(start.rules().read_rules_in_force(context)):
         counts = counts_by_uuid.get(rule.uuid, _NO_COUNTS)
         rows.append(_represent(rule, counts))
     sort_key = query['sort_key']

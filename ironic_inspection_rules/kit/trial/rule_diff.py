@@ -210,7 +210,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     wanted_rules = [rule.to_mapping() for rule in rules]
     given_uuids = old.given_uuids | new.given_uuids
     changes = []
-    for step in replacement.decide(wanted_rules, matches, stored_rules):
+    for step in replacement.plan_steps(wanted_rules, matches, stored_rules):
         is_unchanged = step.outcome not in _CHANGES
         if is_unchanged:
             continue
@@ -254,7 +254,7 @@ def _describe_change(
     lines: typing.Iterable[str] = ()
     # A rule that only moves has no changed lines.
     if step.outcome != replacement.MOVED:
-        lines = replacement.lines(
+        lines = replacement.diff_lines(
             {
                 'before': _hide_generated_uuid(given_uuids, step.before),
                 'after': _hide_generated_uuid(given_uuids, step.after),

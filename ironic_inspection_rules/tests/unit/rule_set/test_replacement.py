@@ -146,7 +146,7 @@ class DecideTestCase(base.TestCase):
         present = [
             {**rule, 'position': positions[rule['uuid']]} for rule in present
         ]
-        return replacement.decide(
+        return replacement.plan_steps(
             wanted, replacement.match(wanted, present), present
         )
 
@@ -228,7 +228,7 @@ class DecideTestCase(base.TestCase):
             for place, uuid in enumerate('abc')
         ]
         wanted = [make('d'), make('c', priority=2), make('a')]
-        steps = replacement.decide(
+        steps = replacement.plan_steps(
             wanted, replacement.match(wanted, present), present, prune=False
         )
         self.assertEqual(

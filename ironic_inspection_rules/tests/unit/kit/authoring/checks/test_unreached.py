@@ -253,7 +253,9 @@ class DefaultScopeTestCase(base.CheckTestCase):
             read_rules=lambda context: (),
             default_scope=default_scope,
         )
-        scoped = [repository.scoped(subject.rule) for subject in rules]
+        scoped = [
+            repository.with_default_scope(subject.rule) for subject in rules
+        ]
         return [
             rule.description
             for rule in scoped
