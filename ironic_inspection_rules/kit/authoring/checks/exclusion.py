@@ -18,6 +18,7 @@ import typing
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -133,6 +134,49 @@ class ComparedCondition:
         return hash(self._form)
 
     @functools.cached_property
+    def inverted_pairs(self) -> list['ComparedCondition']:
+        """The conditions of which at least one holds if this condition holds.
+
+        For ``!lt: [a, b, c]`` these are ``!lt: [a, b]`` and ``!lt: [b, c]``.
+        The list is empty unless the condition is an inverted comparison of
+        three or more values.
+        """
+        if not self.inverted:
+            return []
+        chain = dataclasses.replace(self.operation, inverted=False)
+        pairs = split_into_pairs(chain)
+        if len(pairs) < 2:
+            return []
+        inverted_pairs = []
+        for pair in pairs:
+            inverted_pair = dataclasses.replace(pair, inverted=True)
+            if not interpolation.fields(pair.arguments) and (
+                result(inverted_pair, inverted_pair.written) is False
+            ):
+                # Two literals are compared, and their comparison holds.
+                continue
+            inverted_pairs.append(
+                ComparedCondition(inverted_pair, self.overwritten)
+            )
+        return inverted_pairs
+
+    @functools.cached_property
+    def missing_field(self) -> interpolation.Field | None:
+        """The field that must be missing for the condition to hold.
+
+        For ``!exists: ["{node.name}"]`` this is ``{node.name}``. It is None
+        for other conditions, and if another rule has set fields in between.
+        """
+        if self.operation.op.name != 'exists' or not self.inverted:
+            return None
+        if self.overwritten:
+            return None
+        field = interpolation.sole_field(self.operation.arguments['value'])
+        if field is None or field.root is None or not field.is_plain:
+            return None
+        return field
+
+    @functools.cached_property
     def facts(self) -> list[facts.Fact]:
         """The facts about single fields that follow from the condition."""
         return [
@@ -243,6 +287,17 @@ def never_hold_together(
     if first.loops or second.loops:
         # The two conditions may hold for different items.
         return False
+    for condition, counterpart in ((first, second), (second, first)):
+        missing_field = condition.missing_field
+        if missing_field is not None and not counterpart.overwritten:
+            if _is_false_if_missing(counterpart.operation, missing_field):
+                return True
+        pairs = condition.inverted_pairs
+        if pairs and all(
+            never_hold_together(pair, counterpart) for pair in pairs
+        ):
+            # At least one of the pairs holds if the condition holds.
+            return True
     reads_overwritten = first.overwritten or second.overwritten
     if first.says == second.says and not reads_overwritten:
         return first.inverted is not second.inverted
@@ -251,6 +306,37 @@ def never_hold_together(
     if _want_different_outcomes(first, second):
         return True
     return _refutes(first, second) or _refutes(second, first)
+
+
+def _is_false_if_missing(
+    condition: Operation, missing: interpolation.Field
+) -> bool:
+    """Return whether a condition is clearly false if a field is missing.
+
+    For example, ``ne: ["{node.name}", a]`` is false if ``{node.name}`` is
+    missing.
+
+    :returns: False also if the condition does not read the field.
+    """
+    missing_steps = (missing.root, *missing.steps)
+    # Fields below the missing field are missing too. A field with a filter is
+    # not, because the filter may replace a missing value.
+    reads_missing = False
+    for field in interpolation.fields(condition.templates):
+        steps = (field.root, *field.steps)
+        if field.is_plain and steps[: len(missing_steps)] == missing_steps:
+            reads_missing = True
+    op = condition.op.plugin
+    if not reads_missing or op.NEEDS_VIEW:
+        return False
+    if not op.ACCEPTS_MISSING and not op.SEES_MISSING:
+        # Such a condition is false, inverted or not, if any field is missing.
+        return True
+    # A condition such as "is-true" has a result for a missing field. Without
+    # data, all of its fields are missing, so that result is known if it reads
+    # no other field.
+    reads_others = len(effects.fields_of_operation(condition)) > 1
+    return not reads_others and result(condition, condition.written) is False
 
 
 def split_into_pairs(condition: Operation) -> list[Operation]:
@@ -323,6 +409,8 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     equal_a_text = name == 'eq' and any(map(_has_one_form, compared))
     if not condition.inverted and (are_texts or equal_a_text):
         pairs = list(itertools.combinations(written, 2))
+    elif not condition.inverted and name != 'ne':
+        pairs += _list_distant_texts(compared)
     possible = _list_possible_outcomes(condition)
     outcomes_by_pair: _OutcomesByPair = {}
     for left, right in pairs:
@@ -335,6 +423,32 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
             pair, possible
         )
     return outcomes_by_pair
+
+
+def _list_distant_texts(compared: list[typing.Any]) -> list[tuple[str, str]]:
+    """Return the pairs of values that a chain orders through a text.
+
+    In ``lt: ["{node.name}", m, "{node.owner}"]`` both fields must be texts,
+    because only texts have an order with the text "m". Texts compare
+    transitively, so the name is less than the owner.
+
+    :param compared: the values of a condition such as ``lt``.
+    :returns: pairs of values that are not neighbors, as text.
+    """
+    are_texts = []
+    for position in range(len(compared)):
+        neighbors = compared[max(position - 1, 0) : position + 2]
+        are_texts.append(any(map(facts.is_plain_text, neighbors)))
+    distant = []
+    for left, right in itertools.combinations(range(len(compared)), 2):
+        if right - left > 1 and all(are_texts[left : right + 1]):
+            distant.append(
+                (
+                    _value_as_text(compared[left]),
+                    _value_as_text(compared[right]),
+                )
+            )
+    return distant
 
 
 def _kind_of_comparison(condition: Operation) -> str:
@@ -413,7 +527,7 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
         return False
     for fact in condition.facts:
         allowed = facts.values(fact)
-        if allowed is None or not all(map(_has_one_form, allowed)):
+        if allowed is None or not all(map(_has_few_forms, allowed)):
             # The fact allows a range, or a value like 5, which a machine may
             # report as "5".
             continue
@@ -425,18 +539,22 @@ def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
     return False
 
 
-def _has_one_form(value: typing.Any) -> bool:
-    """Return whether machines can report a value in only one form.
+def _has_few_forms(value: typing.Any) -> bool:
+    """Return whether a condition can be decided with a value of a rule.
 
-    A condition can then be decided with the value instead of a field. "Dell"
-    has one form, but 5 has several, because data may contain the text "5.0".
+    "Dell" has only one form, and null stands for null and a missing field. But
+    5 has many forms, because data may contain the text "5.0".
     """
-    if value is None or facts.number(value) is not None:
-        # Null also means a missing field.
+    if facts.number(value) is not None:
         return False
     # Braces would be parsed as a field in a condition.
     has_braces = isinstance(value, str) and re.search('[{}]', value)
     return not has_braces
+
+
+def _has_one_form(value: typing.Any) -> bool:
+    """Return whether machines can report a value in only one form."""
+    return value is not None and _has_few_forms(value)
 
 
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
@@ -444,13 +562,17 @@ def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
 
     :param field: the name of the field, e.g. ``/node/driver``, see
         :func:`.facts.field_name`.
+    :param value: the value; None also stands for a missing field.
     :returns: False also if the condition does not read the field, or reads
         other fields.
     """
     args = _fill_in_value(condition.arguments, field, value)
     if args == condition.arguments or interpolation.fields(args):
         return False
-    return result(condition, {**condition.written, 'args': args}) is False
+    if result(condition, {**condition.written, 'args': args}) is not False:
+        return False
+    # Without data, the only field of the condition is missing.
+    return value is not None or result(condition, condition.written) is False
 
 
 def result(

@@ -85,11 +85,31 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
         # The condition compares 5 as text, but a fact is about the value
         # itself.
         return stated
+    values_or_fields = compared
+    if name == 'eq':
+        values_or_fields = [_without_spelling(value) for value in compared]
     distant = []
-    for position, left in enumerate(compared):
-        for right in compared[position + 2 :]:
+    for position, left in enumerate(values_or_fields):
+        for right in values_or_fields[position + 2 :]:
             distant.append(Fact(left, name, right))
     return stated + _about_one_field(distant)
+
+
+def _without_spelling(value: typing.Any) -> typing.Any:
+    """Return the number that a value of a condition stands for.
+
+    If a field equals a field that equals the text "5.0", it may be 5 or any
+    text of 5. So the fact is about the number 5, not about the text.
+
+    :returns: the value itself if it is not the text of a number, true or
+        false.
+    """
+    if isinstance(value, bool):
+        return int(value)
+    value_as_number = number(value)
+    if value_as_number is None:
+        return value
+    return value_as_number
 
 
 def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
@@ -186,8 +206,36 @@ def contradict(
     first_facts: Iterable[Fact], second_facts: Iterable[Fact]
 ) -> bool:
     """Return whether two sets of facts cannot hold for the same machine."""
+    first_facts = list(first_facts)
+    second_facts = list(second_facts)
     for first, second in itertools.product(first_facts, second_facts):
         if first.field == second.field and exclude(first, second):
+            return True
+    return _refute_all_values(first_facts, second_facts) or _refute_all_values(
+        second_facts, first_facts
+    )
+
+
+def _refute_all_values(some: list[Fact], others: list[Fact]) -> bool:
+    """Return whether facts allow only values that other facts refute.
+
+    ``one-of [4, 8]`` allows two values. A condition that states ``ne 4`` and
+    ``ne 8`` refutes both, although neither of its facts does alone.
+    """
+    for fact in some:
+        allowed = values(fact)
+        if allowed is None:
+            continue
+        about_same_field = [
+            other for other in others if other.field == fact.field
+        ]
+        if about_same_field and all(
+            any(
+                exclude(Fact(fact.field, 'eq', value), other)
+                for other in about_same_field
+            )
+            for value in allowed
+        ):
             return True
     return False
 
@@ -219,20 +267,102 @@ def exclude(first: Fact, second: Fact) -> bool:
 
 
 def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
-    """Return whether no value lies within two bounds.
+    """Return whether no value of a field lies within two bounds.
+
+    What a bound means depends on the kind of the value: the text "8" is below
+    the number 9, but above the text "10". So each kind of value is examined.
 
     :param first: a fact with a relation in ``_ORDERS``, like ``second``.
     """
-    if not _are_comparable(first.value, second.value):
+    if first.unordered and second.unordered:
+        # They come from "!le" and "!ge", both of which hold for null.
         return False
+    kinds = _list_ordered_kinds(first) & _list_ordered_kinds(second)
+    return not any(_may_satisfy_both(kind, first, second) for kind in kinds)
+
+
+_NUMBER = 'number'
+_BOOLEAN = 'boolean'
+_TEXT = 'text'
+_LIST = 'list'
+
+
+def _list_ordered_kinds(fact: Fact) -> frozenset[str]:
+    """Return the kinds of values for which a bound may hold.
+
+    For ``lt 8`` these are numbers, booleans, which count as 1 and 0, and texts
+    of numbers. For ``lt rack`` it is only text.
+
+    :param fact: a fact with a relation in ``_ORDERS``.
+    """
+    bound = fact.value
+    if fact.unordered:
+        # The fact also holds for values that have no order with the bound.
+        return frozenset((_NUMBER, _BOOLEAN, _TEXT, _LIST))
+    if isinstance(bound, bool):
+        return frozenset((_NUMBER, _BOOLEAN))
+    if _is_number(bound):
+        return frozenset((_NUMBER, _BOOLEAN, _TEXT))
+    if is_plain_text(bound):
+        return frozenset((_TEXT,))
+    if isinstance(bound, str):
+        # The text of a number, e.g. "8", is compared with numbers too.
+        return frozenset((_NUMBER, _TEXT))
+    if isinstance(bound, list):
+        return frozenset((_LIST,))
+    # Nothing is less or greater than null or a mapping.
+    return frozenset()
+
+
+def _may_satisfy_both(kind: str, first: Fact, second: Fact) -> bool:
+    """Return whether a value of one kind may lie within two bounds.
+
+    :param kind: a kind that :func:`_list_ordered_kinds` returns for both
+        facts.
+    :param first: a fact with a relation in ``_ORDERS``, like ``second``. At
+        most one of them is ``unordered``.
+    """
+    if kind == _BOOLEAN:
+        return any(
+            _is_in_order(value, first) and _is_in_order(value, second)
+            for value in (False, True)
+        )
+    if kind == _TEXT:
+        are_texts = isinstance(first.value, str) and isinstance(
+            second.value, str
+        )
+        if are_texts:
+            return not _is_nothing_between(first, second)
+        if not _is_number(first.value) or not _is_number(second.value):
+            # For example, the text "10" is below the text "5", and above the
+            # number 7.
+            return True
+    if kind == _LIST:
+        return True
+    # Numbers, and texts of numbers, are compared with both bounds as numbers.
+    first_number = number(first.value)
+    second_number = number(second.value)
+    if first_number is None or second_number is None:
+        # One bound has no order with numbers. It is unordered, so it holds for
+        # all of them.
+        return True
+    return not _is_nothing_between(
+        first._replace(value=first_number),
+        second._replace(value=second_number),
+    )
+
+
+def _is_nothing_between(first: Fact, second: Fact) -> bool:
+    """Return whether two bounds leave no value between them.
+
+    :param first: a fact with a relation in ``_ORDERS``, like ``second``. Both
+        bounds are numbers, or both are texts that are compared as texts.
+    """
     bounds = _find_low_and_high(first, second)
     if bounds is None:
         # Values beyond both bounds satisfy two lower or two upper bounds.
         return False
     low, high = bounds
-    if low.unordered and high.unordered:
-        # They come from "!le" and "!ge", both of which hold for null.
-        return False
     if low.value == high.value:
         # "At least 4" and "at most 4" leave the value 4.
         return (low.relation, high.relation) != ('ge', 'le')
@@ -254,13 +384,6 @@ def _find_low_and_high(first: Fact, second: Fact) -> tuple[Fact, Fact] | None:
     if second_relation in ('gt', 'ge') and first_relation in ('lt', 'le'):
         return second, first
     return None
-
-
-def _are_comparable(first: typing.Any, second: typing.Any) -> bool:
-    """Return whether two values are both numbers, or both text."""
-    if _is_number(first):
-        return _is_number(second)
-    return _is_plain_text(first) and _is_plain_text(second)
 
 
 def _are_nets_apart(first: typing.Any, second: typing.Any) -> bool:
@@ -358,8 +481,11 @@ def _is_number(value: typing.Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_plain_text(value: typing.Any) -> bool:
-    return isinstance(value, str) and number(value) is None
+def is_plain_text(value: typing.Any) -> bool:
+    """Return whether a value is text that is no number and has no fields."""
+    if not isinstance(value, str) or interpolation.fields(value):
+        return False
+    return number(value) is None
 
 
 def may_be(value: typing.Any, fact: Fact) -> bool:
@@ -396,23 +522,40 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
 
 
 def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value may satisfy a fact such as ``lt``.
+    """Return whether a field that equals a value may satisfy a bound.
 
-    Numbers are compared with numbers, and texts that are not numbers are
-    compared with such texts.
+    :param value: the value in a rule, e.g. 5. The field may then be 5 or a
+        text of this number.
+    :param fact: a fact with a relation in ``_ORDERS``.
     """
-    order = _ORDERS[fact.relation]
-    if _is_number(fact.value):
-        value_as_number = number(value)
-        if value_as_number is not None:
-            return order.holds(value_as_number, fact.value)
-        if not fact.unordered:
-            return order.holds(value, fact.value)
-    if _is_plain_text(value) and _is_plain_text(fact.value):
-        return order.holds(value, fact.value)
-    # The result for other pairs, e.g. a text and "5", depends on the types in
-    # the data. Null has no order with anything.
-    return fact.unordered or value is not None
+    value_as_number = number(value)
+    if value_as_number is None:
+        # Only the value itself equals it.
+        return _is_in_order(value, fact)
+    forms = [value, value_as_number]
+    if not isinstance(value, str) and value_as_number in (0, 1):
+        # True equals 1, but is compared with texts in another way.
+        forms += [int(value_as_number), bool(value_as_number)]
+    if _is_number(value):
+        if isinstance(fact.value, str):
+            # The field may be any text of the number, e.g. "05" or "5.0",
+            # whose order with another text is unknown.
+            return True
+        # All other bounds have the same order with all texts of the number.
+        forms.append(str(value))
+    return any(_is_in_order(form, fact) for form in forms)
+
+
+def _is_in_order(value: typing.Any, fact: Fact) -> bool:
+    """Return whether the value of a field satisfies a bound.
+
+    :param fact: a fact with a relation in ``_ORDERS``.
+    """
+    if fact.unordered:
+        # "!lt" also holds for values that have no order.
+        opposite = plugin.OPPOSITES[fact.relation]
+        return not _ORDERS[opposite].holds(value, fact.value)
+    return _ORDERS[fact.relation].holds(value, fact.value)
 
 
 def _may_differ(first: typing.Any, second: typing.Any) -> bool:

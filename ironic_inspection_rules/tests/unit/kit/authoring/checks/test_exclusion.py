@@ -4,8 +4,12 @@
 
 import itertools
 import json
+import random
 from unittest import mock
 
+from ironic_inspection_rules.engine.language import budget
+from ironic_inspection_rules.engine.language import compiler
+from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring.checks import certainty
 from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.kit.authoring.checks import facts
@@ -46,6 +50,51 @@ CONDITIONS = [
     {'op': 'version-lt', 'args': ['{inventory.cpu.flags}', '2.10']},
     {'op': 'version-gt', 'args': ['{inventory.cpu.flags}', '2.11']},
 ]
+
+
+MISSING = object()
+X, Y = '{plugin_data.x}', '{plugin_data.y}'
+LITERALS = (0, 5, 7, '5', '7', '10', '5.0', 'a', 'b', '', True, None, [])
+# The texts that begin with a no-break space are numbers too, which are above
+# the text "b".
+VALUES = (
+    *(MISSING, None, True, False, -1, 0, 1, 4, 5, 6, 7, 8, 11),
+    *('', '\t5', ' 8', '05', '0', '1', '4', '5', '5.0', '6', '60', '7', '8'),
+    *('9e-1', '10', '11', 'a', 'aa', 'b', 'c', '\xa00', '\xa05', '\xa08'),
+    *([], [0], {}),
+)
+
+
+def comparison_of(choose, length):
+    """Return a comparison of x, y and literals, perhaps inverted."""
+    compared = [
+        choose.choice((X, Y, *choose.sample(LITERALS, 2)))
+        for _position in range(length - 1)
+    ]
+    compared.insert(choose.randrange(length), X)
+    op = choose.choice(('eq', 'ne', 'lt', 'le', 'gt', 'ge'))
+    sign = choose.choice(('', '', '!'))
+    return {'op': f'{sign}{op}', 'args': {'values': compared}}
+
+
+def condition_of(choose):
+    """Return a condition on x and y, perhaps a group."""
+    kind = choose.randrange(8)
+    sign = choose.choice(('', '!'))
+    if kind == 0:
+        return {'op': f'{sign}exists', 'args': {'value': X}}
+    if kind == 1:
+        op = choose.choice(('is-none', 'is-empty', 'is-true', 'is-false'))
+        return {'op': f'{sign}{op}', 'args': {'value': X}}
+    if kind == 2:
+        listed = choose.sample(LITERALS, 2)
+        args = {'value': X, 'values': listed}
+        return {'op': f'{sign}one-of', 'args': args}
+    if kind == 3:
+        inner = [condition_of(choose), comparison_of(choose, 2)]
+        op = choose.choice(('any-of', 'all-of', 'none-of'))
+        return {'op': op, 'conditions': inner}
+    return comparison_of(choose, choose.choice((2, 2, 3, 4)))
 
 
 class CheckTestCase(base.CheckTestCase):
@@ -187,6 +236,168 @@ class CheckTestCase(base.CheckTestCase):
             fact = facts.Fact('field', relation, other)
             excluded = facts.exclude(facts.Fact('field', 'eq', one), fact)
             self.assertEqual(may_be, not excluded, (one, relation, other))
+
+    def are_excluded(self, *written):
+        """Return whether two conditions never hold together, both ways."""
+        first, second = map(
+            exclusion.ComparedCondition, self.of(list(written)).conditions
+        )
+        excluded = exclusion.never_hold_together(first, second)
+        self.assertEqual(
+            excluded, exclusion.never_hold_together(second, first)
+        )
+        return excluded
+
+    def test_a_chain_excludes_its_inversion(self):
+        a, b, c, d = (f'{{plugin_data.{name}}}' for name in 'abcd')
+        for chain, inverted, excluded in (
+            (('lt', a, b, c), ('!lt', a, b, c), True),
+            (('lt', a, b, c), ('!gt', c, b, a), True),
+            (('lt', a, b, c), ('!le', a, b, c), True),
+            (('lt', a, b, c, d), ('!lt', b, c, d), True),
+            (('eq', a, b, c), ('!eq', c, a, b), False),
+            (('eq', a, b, 'x'), ('!eq', 'x', a, b), True),
+            (('lt', a, b, c), ('!lt', a, b, d), False),
+            (('lt', a, b), ('!lt', a, b, c), False),
+            (('eq', a, 5), ('!lt', 3, a, 8), True),
+            (('eq', a, 9), ('!lt', 3, a, 8), False),
+            (('version-lt', a, b, c), ('!version-lt', a, b, c), True),
+            (('eq', a, 'x'), ('!ne', 'y', 'z', a, 'y'), True),
+        ):
+            written = [
+                {'op': op, 'args': {'values': compared}}
+                for op, *compared in (chain, inverted)
+            ]
+            self.assertEqual(excluded, self.are_excluded(*written), written)
+
+    def test_order_depends_on_the_kinds_of_values(self):
+        for one, other, excluded in (
+            # Texts of numbers are compared as texts with texts.
+            (('lt', '5'), ('gt', '7'), True),
+            (('lt', '5'), ('gt', 'a'), True),
+            (('lt', '10'), ('gt', '9'), False),
+            (('lt', '7'), ('gt', '10'), False),
+            # The text "10" is above the number 7 and below the text "5".
+            (('gt', 7), ('lt', '5'), False),
+            (('lt', 5), ('lt', 'a'), False),
+            (('le', 5), ('le', []), True),
+            (('gt', 'a'), ('gt', []), True),
+            (('gt', []), ('gt', [1]), False),
+            (('lt', True), ('gt', 1), True),
+            (('lt', True), ('gt', 'a'), True),
+            (('lt', True), ('gt', '-1'), False),
+            (('eq', True), ('gt', 'a'), True),
+            (('eq', []), ('gt', 'a'), True),
+            (('eq', '5'), ('gt', '7'), True),
+            (('eq', 5), ('lt', '3'), False),
+            (('!le', True), ('eq', 7), False),
+            (('!lt', 5), ('gt', 'a'), False),
+        ):
+            written = [
+                {'op': op, 'args': {'values': [X, value]}}
+                for op, value in (one, other)
+            ]
+            self.assertEqual(excluded, self.are_excluded(*written), written)
+
+    def test_a_chain_orders_fields_through_a_text(self):
+        for op, *compared in (
+            ('lt', X, 'm', Y),
+            ('le', X, 'm', 'n', Y),
+            ('lt', 'a', X, 'm', Y, 'z'),
+            ('gt', Y, 'm', X),
+        ):
+            chain = {'op': op, 'args': {'values': compared}}
+            greater = {'op': 'gt', 'args': {'values': [X, Y]}}
+            self.assertTrue(self.are_excluded(chain, greater), chain)
+        # The texts "4" and "10" are numbers below and above 5.
+        chain = {'op': 'lt', 'args': {'values': [X, 5, Y]}}
+        self.assertFalse(self.are_excluded(chain, greater))
+
+    def test_a_missing_field_excludes_what_needs_it(self):
+        missing = {'op': '!exists', 'args': {'value': X}}
+        either = {
+            'op': 'any-of',
+            'conditions': [missing, {'op': 'eq', 'args': [X, 5]}],
+        }
+        for op, args, excluded in (
+            ('ne', [X, 5], True),
+            ('!eq', [Y, X], True),
+            ('eq', ['{plugin_data.x.y}', 5], True),
+            ('is-true', [X], True),
+            ('!is-none', [X], True),
+            ('is-none', [X], False),
+            ('eq', ['{plugin_data.x | default(1)}', 1], False),
+            ('eq', ['{plugin_data.y | default(plugin_data.x)}', 1], False),
+            ('eq', ['a{plugin_data.x}', 'a'], True),
+            ('one-of', [Y, [X]], True),
+            ('is-empty', ['{plugin_data.x}'], False),
+            ('exists', [Y], False),
+        ):
+            other = {'op': op, 'args': args}
+            self.assertEqual(
+                excluded, self.are_excluded(missing, other), other
+            )
+        self.assertTrue(
+            self.are_excluded(either, {'op': 'ne', 'args': [X, 5]})
+        )
+        self.assertFalse(
+            self.are_excluded(either, {'op': 'ne', 'args': [X, 6]})
+        )
+
+    def test_every_listed_value_may_be_refuted_by_another_fact(self):
+        listed = {'op': 'one-of', 'args': [X, ['7', '5.0']]}
+        for values, excluded in (
+            ([7, X, '5.0', X, 5], True),
+            ([7, X, '5'], False),
+        ):
+            other = {'op': 'ne', 'args': {'values': values}}
+            self.assertEqual(excluded, self.are_excluded(listed, other))
+
+    def test_true_excludes_empty(self):
+        self.assertTrue(
+            self.are_excluded(
+                {'op': 'is-true', 'args': [X]},
+                {'op': 'is-empty', 'args': [X]},
+            )
+        )
+
+    def test_machines_meet_no_conditions_that_are_excluded(self):
+        choose = random.Random(7)
+        written = [condition_of(choose) for _number in range(130)]
+        rule = self.of(written)
+        plan = compiler.compile_rule(rule.rule, registry.installed())
+        views = []
+        for x, y in itertools.product(VALUES, VALUES):
+            machine = {'x': x, 'y': y}
+            plugin_data = {
+                name: value
+                for name, value in machine.items()
+                if value is not MISSING
+            }
+            views.append(budget.View({'plugin_data': plugin_data}))
+        met = []
+        for compiled in plan.conditions:
+            positions = set()
+            for position, view in enumerate(views):
+                if compiled.check(view):
+                    positions.add(position)
+            met.append(positions)
+        compared = list(map(exclusion.ComparedCondition, rule.conditions))
+        never = excluded = 0
+        for first, second in itertools.combinations(range(len(written)), 2):
+            both = met[first] & met[second]
+            if not met[first] or not met[second]:
+                # This condition never holds by itself.
+                continue
+            never += not both
+            if exclusion.never_hold_together(
+                compared[first], compared[second]
+            ):
+                excluded += 1
+                self.assertEqual(
+                    set(), both, (written[first], written[second])
+                )
+        self.assertGreater(excluded, never * 0.6)
 
     def test_inverted_orders_hold_for_what_has_no_order(self):
         field = '{plugin_data.size}'
