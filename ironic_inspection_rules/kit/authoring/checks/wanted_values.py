@@ -30,11 +30,14 @@ above it (1). "More than 4" starts at ``(4, 1)``, "at most 8" ends at ``(8,
 0)``."""
 
 NUMBERS = 'numbers'
+TEXTS = 'texts'
 VERSIONS = 'versions'
 ADDRESSES = 'addresses'
 
 _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
     NUMBERS: (-math.inf, math.inf),
+    # There is no highest text, so texts are pairs that begin with 0.
+    TEXTS: ((0, ''), (1, '')),
     # These are below and above the key of any version, which is a tuple of
     # tuples.
     VERSIONS: ((), ((math.inf,),)),
@@ -45,8 +48,9 @@ _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
 class WantedRange(typing.NamedTuple):
     """The values between two bounds.
 
-    The values are numbers, keys of versions (:func:`.comparison.version_key`),
-    or addresses as pairs of the IP version and a number.
+    The values are numbers, texts as pairs of 0 and the text, keys of versions
+    (:func:`.comparison.version_key`), or addresses as pairs of the IP version
+    and a number.
     """
 
     low: Bound
@@ -73,9 +77,10 @@ class WantedValues:
     :ivar listed: the only values that a field may have, e.g. ``{'ipmi',
         'redfish'}``; see :func:`.facts.distinct_values`.
     :ivar ranges: the range of a field, by the field and :data:`NUMBERS`,
-        :data:`VERSIONS` or :data:`ADDRESSES`. A field with listed numbers also
-        has the range from the lowest to the highest number, to compare it with
-        the ranges of other rules.
+        :data:`TEXTS`, :data:`VERSIONS` or :data:`ADDRESSES`. A field with
+        listed numbers also has the range from the lowest to the highest
+        number, to compare it with the ranges of other rules. So has a field
+        with listed texts.
     """
 
     listed: dict[WantedField, set[typing.Any]] = dataclasses.field(
@@ -89,8 +94,9 @@ class WantedValues:
         """Add a fact about a field that a condition of the rule states.
 
         ``one-of [4, 8]`` is added as the listed values 4 and 8, and as the
-        range from 4 to 8. ``lt 8`` is only added as a range. Nothing is added
-        if the bound is a text, e.g. ``lt b``.
+        range from 4 to 8. ``lt 8`` and ``lt b`` are only added as ranges. ``lt
+        "8"`` is not added, because it compares numbers as numbers and texts as
+        texts.
 
         :param read_vars: the second part of a :data:`WantedField`.
         """
@@ -102,6 +108,12 @@ class WantedValues:
                 low = min(values), 0
                 high = max(values), 0
                 self._add_range(field, NUMBERS, WantedRange(low, high))
+            elif values and all(map(facts.is_plain_text, values)):
+                lowest_text = (0, min(values)), 0
+                highest_text = (0, max(values)), 0
+                self._add_range(
+                    field, TEXTS, WantedRange(lowest_text, highest_text)
+                )
         elif fact.relation == plugin.IN_NET:
             subnet = _range_of_subnet(fact.value)
             if subnet is not None:
@@ -111,9 +123,18 @@ class WantedValues:
             self._add_range(
                 field, VERSIONS, _range_of_relation(fact, VERSIONS, version)
             )
-        elif _is_number(fact.value) and not fact.unordered:
+        elif fact.unordered:
+            # The fact also holds for values that have no order, which are in
+            # no range.
+            return
+        elif _is_number(fact.value):
             self._add_range(
                 field, NUMBERS, _range_of_relation(fact, NUMBERS, fact.value)
+            )
+        elif facts.is_plain_text(fact.value) and fact.relation != 'ne':
+            text = 0, fact.value
+            self._add_range(
+                field, TEXTS, _range_of_relation(fact, TEXTS, text)
             )
 
     def _add_range(

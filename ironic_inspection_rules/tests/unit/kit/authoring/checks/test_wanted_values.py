@@ -14,6 +14,7 @@ from ironic_inspection_rules.kit.authoring.checks import wanted_values
 FIELDS = ('/node/a', '/node/b')
 COMPARISONS = ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
 NUMBERS = range(8)
+TEXTS = ('a', 'b', 'ba', 'c')
 
 
 def wanted_of(facts_of_rule):
@@ -71,6 +72,29 @@ class PairsThatMayMeetTestCase(base.BaseTestCase):
             if not facts.exclude(stated[first], stated[second])
         ]
         self.assertEqual(expected, self.pairs(*([fact] for fact in stated)))
+
+    def test_pairs_of_text_bounds_are_those_that_do_not_exclude(self):
+        stated = [
+            facts.Fact('/node/a', relation, text)
+            for relation in ('eq', 'lt', 'le', 'gt', 'ge')
+            for text in TEXTS
+        ]
+        expected = [
+            (first, second)
+            for first, second in itertools.combinations(range(len(stated)), 2)
+            if not facts.exclude(stated[first], stated[second])
+        ]
+        self.assertEqual(expected, self.pairs(*([fact] for fact in stated)))
+
+    def test_texts_of_numbers_and_unordered_facts_have_no_range(self):
+        below = facts.Fact('/node/a', 'lt', 'b')
+        for other in (
+            facts.Fact('/node/a', 'gt', '5'),
+            facts.Fact('/node/a', 'gt', 5),
+            facts.Fact('/node/a', 'ne', 'c'),
+            facts.Fact('/node/a', 'gt', 'c', unordered=True),
+        ):
+            self.assertEqual([(0, 1)], self.pairs([below], [other]), other)
 
     def test_a_rule_that_never_holds_is_in_all_pairs(self):
         never = [
