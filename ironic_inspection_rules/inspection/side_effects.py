@@ -237,7 +237,14 @@ class _Session(requests.Session):
         return target
 
     def rebuild_auth(self, prepared_request, response):
-        """Remove the headers of the rule before a request to another host."""
+        """Remove the headers of the rule from a request to another host.
+
+        The library calls this for every redirect, before it follows it.
+
+        :param prepared_request: the request to the target of the redirect. It
+            is changed in place.
+        :param response: the response with the redirect.
+        """
         # The library itself removes only the header Authorization.
         super().rebuild_auth(prepared_request, response)
         if self.should_strip_auth(response.request.url, prepared_request.url):

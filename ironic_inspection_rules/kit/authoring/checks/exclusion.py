@@ -150,14 +150,14 @@ class ComparedCondition:
         inverted_pairs = []
         for pair in pairs:
             inverted_pair = dataclasses.replace(pair, inverted=True)
-            if not interpolation.fields(pair.arguments) and (
+            are_literals = not interpolation.fields(pair.arguments)
+            if are_literals and (
                 result(inverted_pair, inverted_pair.written) is False
             ):
-                # Two literals are compared, and their comparison holds.
+                # This pair of literals never makes the condition hold.
                 continue
-            inverted_pairs.append(
-                ComparedCondition(inverted_pair, self.overwritten)
-            )
+            compared = ComparedCondition(inverted_pair, self.overwritten)
+            inverted_pairs.append(compared)
         return inverted_pairs
 
     @functools.cached_property
@@ -435,19 +435,19 @@ def _list_distant_texts(compared: list[typing.Any]) -> list[tuple[str, str]]:
     :param compared: the values of a condition such as ``lt``.
     :returns: pairs of values that are not neighbors, as text.
     """
-    are_texts = []
+    # Whether the value at a position must be a text, because the value itself
+    # or one of its neighbors is a text in the rule.
+    must_be_text = []
     for position in range(len(compared)):
-        neighbors = compared[max(position - 1, 0) : position + 2]
-        are_texts.append(any(map(facts.is_plain_text, neighbors)))
+        with_neighbors = compared[max(position - 1, 0) : position + 2]
+        must_be_text.append(any(map(facts.is_plain_text, with_neighbors)))
     distant = []
     for left, right in itertools.combinations(range(len(compared)), 2):
-        if right - left > 1 and all(are_texts[left : right + 1]):
-            distant.append(
-                (
-                    _value_as_text(compared[left]),
-                    _value_as_text(compared[right]),
-                )
-            )
+        are_neighbors = right - left == 1
+        if not are_neighbors and all(must_be_text[left : right + 1]):
+            left_text = _value_as_text(compared[left])
+            right_text = _value_as_text(compared[right])
+            distant.append((left_text, right_text))
     return distant
 
 

@@ -39,6 +39,12 @@ _VERSION_ORDERS = {
     for name in _FROM_THE_RIGHT
 }
 
+# The kinds of values that have an order.
+_NUMBER = 'number'
+_BOOLEAN = 'boolean'
+_TEXT = 'text'
+_LIST = 'list'
+
 _PASSED_ON = (
     'eq',
     'version-eq',
@@ -85,24 +91,23 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
         # The condition compares 5 as text, but a fact is about the value
         # itself.
         return stated
-    values_or_fields = compared
     if name == 'eq':
-        values_or_fields = [_without_spelling(value) for value in compared]
+        # Equality does not preserve the spelling of a number: the text "5.0"
+        # equals 5, and 5 equals the text "5". So a distant field equals the
+        # number.
+        compared = [_read_number(value) for value in compared]
     distant = []
-    for position, left in enumerate(values_or_fields):
-        for right in values_or_fields[position + 2 :]:
+    for position, left in enumerate(compared):
+        for right in compared[position + 2 :]:
             distant.append(Fact(left, name, right))
     return stated + _about_one_field(distant)
 
 
-def _without_spelling(value: typing.Any) -> typing.Any:
-    """Return the number that a value of a condition stands for.
+def _read_number(value: typing.Any) -> typing.Any:
+    """Return the number with which ``eq`` compares a value of a condition.
 
-    If a field equals a field that equals the text "5.0", it may be 5 or any
-    text of 5. So the fact is about the number 5, not about the text.
-
-    :returns: the value itself if it is not the text of a number, true or
-        false.
+    :returns: 5.0 for the text "5.0", and 1 for true. Other values, including
+        fields, are returned unchanged.
     """
     if isinstance(value, bool):
         return int(value)
@@ -211,33 +216,31 @@ def contradict(
     for first, second in itertools.product(first_facts, second_facts):
         if first.field == second.field and exclude(first, second):
             return True
-    return _refute_all_values(first_facts, second_facts) or _refute_all_values(
-        second_facts, first_facts
-    )
-
-
-def _refute_all_values(some: list[Fact], others: list[Fact]) -> bool:
-    """Return whether facts allow only values that other facts refute.
-
-    ``one-of [4, 8]`` allows two values. A condition that states ``ne 4`` and
-    ``ne 8`` refutes both, although neither of its facts does alone.
-    """
-    for fact in some:
-        allowed = values(fact)
-        if allowed is None:
-            continue
-        about_same_field = [
-            other for other in others if other.field == fact.field
-        ]
-        if about_same_field and all(
-            any(
-                exclude(Fact(fact.field, 'eq', value), other)
-                for other in about_same_field
-            )
-            for value in allowed
-        ):
+    for fact in first_facts:
+        if _do_all_refute(second_facts, fact):
             return True
-    return False
+    return any(_do_all_refute(first_facts, fact) for fact in second_facts)
+
+
+def _do_all_refute(refuting: list[Fact], fact: Fact) -> bool:
+    """Return whether several facts together refute all values of a fact.
+
+    ``one-of [4, 8]`` allows two values. The facts ``ne 4`` and ``ne 8`` refute
+    both, although neither of them does alone.
+
+    :param refuting: facts about any fields.
+    """
+    allowed = values(fact)
+    about_same_field = [
+        other for other in refuting if other.field == fact.field
+    ]
+    if allowed is None or not about_same_field:
+        return False
+    for value in allowed:
+        has_value = Fact(fact.field, 'eq', value)
+        if not any(exclude(has_value, other) for other in about_same_field):
+            return False
+    return True
 
 
 def exclude(first: Fact, second: Fact) -> bool:
@@ -281,12 +284,6 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     return not any(_may_satisfy_both(kind, first, second) for kind in kinds)
 
 
-_NUMBER = 'number'
-_BOOLEAN = 'boolean'
-_TEXT = 'text'
-_LIST = 'list'
-
-
 def _list_ordered_kinds(fact: Fact) -> frozenset[str]:
     """Return the kinds of values for which a bound may hold.
 
@@ -317,8 +314,10 @@ def _list_ordered_kinds(fact: Fact) -> frozenset[str]:
 def _may_satisfy_both(kind: str, first: Fact, second: Fact) -> bool:
     """Return whether a value of one kind may lie within two bounds.
 
-    :param kind: a kind that :func:`_list_ordered_kinds` returns for both
-        facts.
+    When in doubt, return True.
+
+    :param kind: the kind of the value, which :func:`_list_ordered_kinds`
+        returns for both facts.
     :param first: a fact with a relation in ``_ORDERS``, like ``second``. At
         most one of them is ``unordered``.
     """
@@ -327,17 +326,15 @@ def _may_satisfy_both(kind: str, first: Fact, second: Fact) -> bool:
             _is_in_order(value, first) and _is_in_order(value, second)
             for value in (False, True)
         )
-    if kind == _TEXT:
-        are_texts = isinstance(first.value, str) and isinstance(
-            second.value, str
-        )
-        if are_texts:
-            return not _is_nothing_between(first, second)
-        if not _is_number(first.value) or not _is_number(second.value):
-            # For example, the text "10" is below the text "5", and above the
-            # number 7.
-            return True
     if kind == _LIST:
+        # It is not examined how lists compare.
+        return True
+    bounds = [first.value, second.value]
+    if kind == _TEXT and all(isinstance(bound, str) for bound in bounds):
+        return not _is_nothing_between(first, second)
+    if kind == _TEXT and not all(map(_is_number, bounds)):
+        # For example, the text "10" is below the text "5", and above the
+        # number 7.
         return True
     # Numbers, and texts of numbers, are compared with both bounds as numbers.
     first_number = number(first.value)

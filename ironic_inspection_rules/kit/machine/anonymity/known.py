@@ -186,14 +186,15 @@ class KnownIdentifiers:
         return lowered not in _FIELD_NAMES and lowered not in self._kept
 
     def _add_word(self, text: str, replacement: str) -> None:
-        """Add a name in the three notations in which texts may have it.
+        """Add the patterns that find a name in texts, with its replacement.
 
-        The serial number ``CZ3409XK7Q`` is also searched for in groups, such
-        as ``CZ34-09XK-7Q``, and as the hexadecimal digits of its octets,
-        ``435a33343039584b3751``.
+        A text may write the serial number ``CZ3409XK7Q`` as it is, in groups
+        such as ``CZ34-09XK-7Q``, or as the hexadecimal digits of its octets,
+        ``435a33343039584b3751``. The last two notations are only added for
+        names that are long enough not to occur by chance.
 
-        :param text: the name as the field has it.
-        :param replacement: the text that replaces it everywhere.
+        :param text: the name as the inventory has it.
+        :param replacement: the text that replaces the name everywhere.
         """
         self._names[text] = replacement
         lowered = lower_ascii(text)
