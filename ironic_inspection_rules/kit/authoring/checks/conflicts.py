@@ -288,6 +288,7 @@ class _WritingRule:
             # This rule is only tried, so other rules do not see its writes.
             return conditions
         if self._fails:
+            # No rule runs after this rule.
             return None
         after = self._after(write.pointer)
         undecided = []
@@ -300,6 +301,7 @@ class _WritingRule:
             )
             if False in results:
                 return None
+            # None stands for a result that depends on the machine.
             if None in results:
                 undecided.append(_condition_after(condition, after))
         return undecided
@@ -497,6 +499,9 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
 
     A write does not undo another write if the rules build a value together,
     e.g. if one rule sets ``extra: {}`` and another rule sets ``/extra/rack``.
+
+    :param earlier: a write of the rule that runs first.
+    :param later: a write of the rule that runs later.
     """
     if earlier.kind == later.kind == 'traits':
         # The place is the prefix of the traits. Different prefixes are not
@@ -520,10 +525,11 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     is_inside = inner.place[: len(outer.place)] == outer.place
     if not is_inside:
         return False
-    rest = inner.place[len(outer.place) :]
-    if not rest:
+    steps_inside = inner.place[len(outer.place) :]
+    if not steps_inside:
+        # Both write to the same place.
         return not data_path.same(outer.value, inner.value)
-    value_inside = _part_at(outer.value, rest)
+    value_inside = _part_at(outer.value, steps_inside)
     if value_inside is data_path.ABSENT:
         # One rule creates or removes the mapping, and the other rule fills it.
         return False

@@ -300,12 +300,14 @@ def never_hold_together(
             return True
     reads_overwritten = first.overwritten or second.overwritten
     if first.says == second.says and not reads_overwritten:
+        # Without inversion they are the same condition.
         return first.inverted is not second.inverted
-    if facts.contradict(first.facts, second.facts):
-        return True
-    if _want_different_outcomes(first, second):
-        return True
-    return _refutes(first, second) or _refutes(second, first)
+    return (
+        facts.contradict(first.facts, second.facts)
+        or _want_different_outcomes(first, second)
+        or _refutes(first, second)
+        or _refutes(second, first)
+    )
 
 
 def _is_false_if_missing(
