@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is counted of every rule, and when it is written.
+"""Counts how often every rule ran and matched.
 
-Counting costs an inspection no query: the numbers are summed here, and
+An inspection makes no query for this: the counts are added up in memory, and
 written together a few seconds later, or when the process stops.
 """
 
@@ -25,6 +25,9 @@ Row = dict[str, typing.Any]
 FOR_METRICS = frozenset(('label', 'would_fail'))
 """Fields of a row that are only for metrics: the label of the rule, which is
 its UUID while it did nothing, and the number of failures in mode ``audit``."""
+
+_SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
+"""Fields of a row to which numbers are added."""
 
 Write = collections.abc.Callable[[list[Row]], None]
 
@@ -72,7 +75,14 @@ class RuleCounter:
             # match.
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
-                    self._rows[uuid] = _empty(uuid, now)
+                    self._rows[uuid] = {
+                        'rule_uuid': uuid,
+                        'label': uuid,
+                        'since': now,
+                        **dict.fromkeys(_SUMMED, 0),
+                        'last_matched_at': None,
+                        'last_matched_node': None,
+                    }
                 row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
@@ -132,7 +142,10 @@ class RuleCounter:
         """
         with self._lock:
             for uuid, later in self._rows.items():
-                row = rows.setdefault(uuid, _empty(uuid, later['since']))
+                if uuid not in rows:
+                    rows[uuid] = later
+                    continue
+                row = rows[uuid]
                 for name in _SUMMED:
                     row[name] += later[name]
                 # The label of a rule that did nothing is only its UUID.
@@ -165,23 +178,3 @@ class RuleCounter:
             )
             return
         self._timer = timer
-
-
-_SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
-
-
-def _empty(uuid: str, since: str) -> Row:
-    """Return the row of a rule without any counts."""
-    return {
-        'rule_uuid': uuid,
-        'label': uuid,
-        'since': since,
-        'runs': 0,
-        'matched': 0,
-        'failed': 0,
-        'audited': 0,
-        'would_fail': 0,
-        'seconds': 0.0,
-        'last_matched_at': None,
-        'last_matched_node': None,
-    }
