@@ -23,6 +23,7 @@ import json
 from typing import Any
 import zlib
 
+from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -185,7 +186,7 @@ def store(document: Document) -> str:
 
     :returns: the digest of the document.
     """
-    with transaction.writer_without_session() as connection:
+    with enginefacade.writer.get_engine().begin() as connection:
         return put(connection, document)
 
 

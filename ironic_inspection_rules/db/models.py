@@ -2,7 +2,6 @@
 
 """The tables of this project in Ironic's database."""
 
-import json
 from typing import Any
 
 from oslo_db.sqlalchemy import models
@@ -40,19 +39,6 @@ Base: Any = orm.declarative_base(
     ),
 )
 
-_encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
-
-
-class _CompactDict(db_types.JsonEncodedDict):
-    """JSON without spaces, for a column that every inspection writes."""
-
-    cache_ok = True
-
-    def process_bind_param(
-        self, value: dict[str, Any], dialect: sa.Dialect
-    ) -> str:
-        return _encode(value)
-
 
 class _StorableText(sa.TypeDecorator):
     """Text that is converted to fit every database, see ``storable``."""
@@ -68,7 +54,6 @@ class _StorableText(sa.TypeDecorator):
         return exceptions.storable(value)
 
 
-_COMPACT_DICT: Any = _CompactDict(mysql_as_long=True)
 _DICT: Any = db_types.JsonEncodedDict(mysql_as_long=True)
 _LIST: Any = db_types.JsonEncodedList(mysql_as_long=True)
 
@@ -115,10 +100,10 @@ _RuleFields: Any = _columns_of_fields()
 class RuleRow(models.TimestampMixin, _RuleFields, Base):
     """One inspection rule (spec 003 "Data model impact").
 
-    ``version`` is that of the versioned object the row was saved from,
-    ``revision`` that of the rule set when the rule was last created or
-    changed, other than in its ``position``. Rules of equal priority run by
-    rising ``position``. Further columns are the fields of
+    ``version`` is the version of the versioned object that saved the row.
+    ``revision`` is the revision of the rule set that created the rule or last
+    changed it; a change of its ``position`` does not count. Rules of equal
+    priority run by rising ``position``. Further columns are the fields of
     :class:`.model.Rule`.
     """
 
@@ -311,10 +296,10 @@ class RunRow(models.TimestampMixin, Base):
     event = sa.Column(sa.String(16), nullable=False)
     inspect_interface = sa.Column(sa.String(255), nullable=True)
     result = sa.Column(sa.String(16), nullable=False)
-    error = sa.Column(_StorableText, nullable=True)
+    error = sa.Column(sa.Text, nullable=True)
     revision = sa.Column(sa.Integer, nullable=True)
     started_at = sa.Column(sa.DateTime, nullable=True)
-    phases = orm.deferred(sa.Column(_COMPACT_DICT, nullable=False))
+    phases = orm.deferred(sa.Column(_DICT, nullable=False))
     content = sa.Column(DIGEST, nullable=True, index=True)
     places = orm.deferred(sa.Column(_DICT, nullable=True))
 
@@ -333,7 +318,7 @@ class EarlyPhaseRow(Base):
     request_id = sa.Column(sa.String(255), nullable=False, index=True)
     node_uuid = sa.Column(sa.String(36), nullable=False, index=True)
     stored_at = sa.Column(sa.Double, nullable=False)
-    kept = sa.Column(_COMPACT_DICT, nullable=False)
+    kept = sa.Column(_DICT, nullable=False)
 
 
 class RuleStatisticsRow(Base):

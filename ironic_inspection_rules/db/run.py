@@ -72,8 +72,15 @@ def record_run(
         removal.remove_by_id(connection, models.RunRow, ids_to_remove)
     if parameters_to_drop_data:
         connection.execute(_DROP_DATA, parameters_to_drop_data)
-    if keep > 0:
-        connection.execute(sa.insert(_RUNS), {**values, 'version': VERSION})
+    if keep == 0:
+        return
+    error = values.get('error')
+    if error is not None:
+        # It may quote the machine, with characters that a database refuses.
+        error = exceptions.storable(error)
+    connection.execute(
+        sa.insert(_RUNS), {**values, 'error': error, 'version': VERSION}
+    )
 
 
 def list_runs(

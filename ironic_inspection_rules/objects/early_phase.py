@@ -12,6 +12,7 @@ call.
 from typing import Any
 
 from ironic.objects import base
+from oslo_db.sqlalchemy import enginefacade
 from oslo_versionedobjects import base as object_base
 import sqlalchemy as sa
 
@@ -53,7 +54,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             _ROWS.c.node_uuid == node_uuid,
             _ROWS.c.stored_at < clock.now() - LONGEST_WAIT,
         )
-        with transaction.writer_without_session() as connection:
+        with enginefacade.writer.get_engine().begin() as connection:
             ids = connection.execute(left_over).scalars().all()
             if ids:
                 removal.remove_by_id(connection, models.EarlyPhaseRow, ids)
@@ -73,9 +74,9 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
         :returns: ``kept``, as :meth:`put` has stored it for the request to
             the API with the ID of the context; None if nothing is stored.
         """
-        # Mostly nothing is stored, as there are no early rules. A query finds
-        # that without a lock; a DELETE may wait for other writers. Nobody
-        # takes the row in between: a request is for one conductor.
+        # Query first, because usually nothing is stored, and a DELETE may wait
+        # for other writers even if it finds no row. Nobody else takes the row
+        # in between, because only one conductor gets the request.
         rows = transaction.read_rows(
             sa.select(_ROWS.c.id, _ROWS.c.kept)
             .where(

@@ -8,6 +8,7 @@
 import contextlib
 import threading
 
+from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
@@ -43,7 +44,7 @@ class ContentMixin:
             ).scalar()
 
     def age(self, seconds=content.GRACE + 1):
-        with transaction.writer_without_session() as connection:
+        with enginefacade.writer.get_engine().begin() as connection:
             for table in (models.ContentRow, models.SectionRow):
                 connection.execute(
                     sa.update(table).values(used_at=clock.now() - seconds)
