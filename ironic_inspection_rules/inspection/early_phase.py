@@ -28,6 +28,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.engine.run import runner
+from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import rule_counter
@@ -43,6 +44,12 @@ LOG = log.getLogger(__name__)
 
 Kept = Mapping[str, Any]
 
+_RESERVED = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
+"""Names in plugin data that only Ironic and this project may set.
+
+They tell that the node was auto-discovered, and what rules did.
+"""
+
 _MOST_ADDRESSES = 8
 """Maximum number of addresses of a machine in one line of a log."""
 
@@ -50,20 +57,26 @@ _LONGEST_NAME = 64
 """Maximum length of a serial number or an address in a log."""
 
 
-def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
+def run(
+    context: Any, inventory: dict, posted: dict
+) -> tuple[dict, Kept | None]:
     """Run the rules of the early phase (spec 003 "Phases").
 
-    :param plugin_data: changed in place, unless a rule fails.
-    :returns: the data of the phase for the run, see this module; None if there
-        is nothing to keep.
+    :param posted: the plugin data as they were posted.
+    :returns: a copy of the plugin data, without reserved names, and as the
+        rules have changed it; and the data of the phase for the run, see this
+        module, or None if there is nothing to keep.
     :raises: :class:`.exceptions.RuleError` if a rule fails, or if the action
         ``fail`` runs.
     """
     rules = start.rules()
     in_force = rules.refresh(context)
+    before = {
+        name: value for name, value in posted.items() if name not in _RESERVED
+    }
     # A shallow copy suffices, because rules replace values and never change
     # them in place.
-    before = dict(plugin_data)
+    plugin_data = dict(before)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
         side_effects.ServiceEffects(),
@@ -89,17 +102,18 @@ def run(context: Any, inventory: dict, plugin_data: dict) -> Kept | None:
         )
         raise outcome.error
     saving.update_plugin_data(target, plugin_data)
+    # This adds the trace of the rules to the plugin data.
     outcome.record(plugin_data, model.EARLY)
     keep_history = bool(CONF.inspection_rules.keep_history)
     is_any_rule_recorded = bool(outcome.traces or outcome.audited)
     if not is_any_rule_recorded and not keep_history:
-        return None
+        return plugin_data, None
     difference = None
     if keep_history:
         difference = _difference_to_before(
             plugin_data, before, in_force.revision
         )
-    return {
+    return plugin_data, {
         'record': phase_record.of_phase(outcome, seconds),
         'places': recorded_rule.places_of(outcome),
         'found': difference,

@@ -12,12 +12,10 @@ from ironic.api.controllers.v1 import versions
 from ironic.common import args
 from ironic.common import exception as ironic_exception
 from ironic.conf import CONF
-from ironic.drivers.modules import inspect_utils
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.engine.run import trace
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import early_phase
 from ironic_inspection_rules.objects import early_phase as early_phase_object
@@ -78,9 +76,11 @@ def post() -> Any:
         # secret, so it is removed from the data, which are stored and read by
         # rules.
         token = data.pop(AGENT_TOKEN, None)
-    plugin_data = without_reserved(data)
-    # The record of the early phase, for the run; None if it has none.
-    early_record = early_phase.run(api.request.context, inventory, plugin_data)
+    # The record of the early phase is kept with the run. It is None if there
+    # is nothing to keep.
+    plugin_data, early_record = early_phase.run(
+        api.request.context, inventory, data
+    )
     # Called instead of ConductorAPI.continue_inspection() when Ironic has
     # found the node. None to call Ironic's own method.
     hand_over: Callable[..., None] | None = None
@@ -143,19 +143,3 @@ def _store_and_hand_over(
     # and then reads it.
     early_phase_object.EarlyPhase.put(context, node_id, early_record)
     hand_to_conductor(context, node_id, *args, **kwargs)
-
-
-_RESERVED = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
-"""Names in plugin data that only Ironic and this project may set."""
-
-
-def without_reserved(plugin_data: dict) -> dict:
-    """Copy plugin data from a ramdisk, without names that it may not set.
-
-    These names tell that the node was auto-discovered, and what rules did.
-    """
-    return {
-        name: value
-        for name, value in plugin_data.items()
-        if name not in _RESERVED
-    }

@@ -14,7 +14,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules import policies
 from ironic_inspection_rules.api import inspection_queue
 from ironic_inspection_rules.api import request
-from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import inspection_request
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.inspection import checkpoint
@@ -84,9 +83,9 @@ def reapply(node: Any) -> dict[str, Any]:
     :raises: HTTPForbidden if the caller must not send data in the body.
     :raises: RuleError if an early rule fails; nothing is queued then.
     """
-    put = put_request(node, _parse)
+    queued = put_request(node, _validate_body)
     stored = request_object.InspectionRequest.get_by_uuid(
-        api.request.context, put.uuid
+        api.request.context, queued.uuid
     )
     return inspection_request.represent(stored)
 
@@ -103,7 +102,7 @@ def validate_document(document: Any) -> PostedData:
     return PostedData(inventory, plugin_data)
 
 
-def _parse(body: Any) -> PostedData:
+def _validate_body(body: Any) -> PostedData:
     """Validate a body with ``inventory`` and ``plugin_data`` as two members.
 
     :raises: InvalidBody if it has other members, or members of other types.
@@ -150,12 +149,13 @@ def put_request(
         inventory, posted = parse(document)
         _check_reapplicable(node, has_data=True)
         inventory_to_store = inventory
-    # The early rules change this copy. The data are queued as they were
-    # posted, with the changes as a checkpoint, so that every attempt begins
-    # with the same data.
-    plugin_data = continue_inspection.without_reserved(posted)
-    # The record of the early phase, for the run; None if it has none.
-    early_record = early_phase.run(api.request.context, inventory, plugin_data)
+    # The record of the early phase is kept with the run. It is None if there
+    # is nothing to keep.
+    plugin_data, early_record = early_phase.run(
+        api.request.context, inventory, posted
+    )
+    # The data are queued as they were posted, with the changes by early rules
+    # as a checkpoint, so that every attempt begins with the same data.
     checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
     return requests.put(
         node.uuid,

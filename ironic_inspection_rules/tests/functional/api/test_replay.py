@@ -182,7 +182,7 @@ class ReplayTestCase(base.TestCase):
 
         :returns: what it failed with, if it did.
         """
-        kept = early_phase.run(self.admin, inventory, plugin_data)
+        plugin_data, kept = early_phase.run(self.admin, inventory, plugin_data)
         early_phase_object.EarlyPhase.put(task.context, task.node.uuid, kept)
         task.node.last_error = None
         try:

@@ -56,8 +56,9 @@ class SnapshotTestCase(base.TestCase):
         self.addCleanup(
             CONF.clear_override, 'keep_history', 'inspection_rules'
         )
-        plugin_data = {}
-        kept = early_phase.run(context.get_admin_context(), {}, plugin_data)
+        plugin_data, kept = early_phase.run(
+            context.get_admin_context(), {}, {}
+        )
         self.assertIs(True, plugin_data.get('seen'))
         self.assertEqual(0, kept['found']['revision'])
 
