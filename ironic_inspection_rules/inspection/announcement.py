@@ -92,8 +92,8 @@ def _warn_once(message: str) -> None:
 
 def remarks() -> Iterator[str]:
     """Yield warnings about rules and phases that do not run."""
-    yield from gaps()
-    yield from left_behind()
+    yield from warn_of_missing_phases()
+    yield from warn_of_unadopted_rules()
 
 
 def warn_of_missing_database() -> Iterator[str]:
@@ -109,7 +109,7 @@ def warn_of_missing_database() -> Iterator[str]:
         )
 
 
-def gaps() -> Iterator[str]:
+def warn_of_missing_phases() -> Iterator[str]:
     """Yield one warning about phases that do not run, or run too early.
 
     It lists all enabled inspect interfaces with such phases, for example
@@ -179,7 +179,7 @@ def _describe_gap(interface: type) -> str | None:
     return None
 
 
-def left_behind() -> Iterator[str]:
+def warn_of_unadopted_rules() -> Iterator[str]:
     """Yield a warning about rules of stock Ironic that are not adopted."""
     places = []
     count_in_table = len(adoption.read_ironic())

@@ -38,6 +38,8 @@ from ironic_inspection_rules.patches import redfish
 from ironic_inspection_rules.rule_set import repository
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import metrics
+from ironic_inspection_rules.runs import phase_record
+from ironic_inspection_rules.runs import recorded_rule
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -121,10 +123,10 @@ class Inspection:
 
         :param plugin_data: as the early rules left it, or as posted if only a
             run is to be stored. Hooks and rules change it in place later.
-        :param early: what is kept of the early phase, which ran before the
-            node was known: the ``record`` of what rules did, the ``places``
-            that sensitive rules set, and in ``found`` how the plugin data
-            differed before the phase. None if nothing is kept.
+        :param early: the kept data of the early phase, which ran before the
+            node was known: the ``record`` of the rules, the ``places`` that
+            sensitive rules set, and in ``found`` the difference to the plugin
+            data before the phase. None if nothing is kept.
         """
         self._inventory = inventory
         self._plugin_data = plugin_data
@@ -339,17 +341,21 @@ class Inspection:
             'node %(node)s',
             {'count': len(outcome.traces), 'phase': phase, 'node': node.uuid},
         )
-        self.run.add(phase, outcome, seconds)
+        self.run.phases[phase] = phase_record.of_phase(outcome, seconds)
+        # The record does not show the places that sensitive rules set.
+        places = recorded_rule.places_of(outcome)
+        if places:
+            self.run.places[phase] = places
         error = outcome.error
         if error:
-            self.run.note_error(phase, error, saving=False)
+            self.run.note_error(phase, error, raised_by_saving=False)
         try:
             # This is also true after the action "fail".
             if outcome.keeps_changes:
                 self._save(phase, outcome, target, plugin_data)
         except exceptions.RuleError as exc:
             error = exc
-            self.run.note_error(phase, error, saving=True)
+            self.run.note_error(phase, error, raised_by_saving=True)
         rule_counter.counter().count(outcome, node.uuid, error)
         metrics.send_phase(phase, error is None, seconds)
         if error:
@@ -381,6 +387,7 @@ class Inspection:
                 'maintenance_reason': error.reason or str(error),
             }
         saving.update_plugin_data(target, plugin_data)
+        # This adds the trace of the rules to the plugin data.
         outcome.record(plugin_data, phase)
         save_checkpoint = None
         # If no rule matched, no checkpoint is needed, because a later attempt

@@ -2,8 +2,8 @@
 
 """The limits of phases, from the options.
 
-Ironic takes up its own limits of bodies again when it gets SIGHUP. Phases have
-those of the start.
+After SIGHUP, Ironic reads its limits on bodies again. The limits of phases
+stay the same until the service is restarted.
 """
 
 import dataclasses
@@ -16,19 +16,20 @@ from ironic_inspection_rules.patches import body_limit
 
 
 def by_phase() -> dict[str, budget.Limits]:
-    """Return the limits of each phase, as the options set them."""
+    """Return the limits of each phase, which the options set."""
     options = CONF.inspection_rules
-    most = budget.Limits(
+    usual = budget.Limits(
         time=options.phase_time_limit,
         operations=options.phase_operation_limit,
         loop=options.loop_limit,
         depth=body_limit.depth(),
         size=body_limit.find_size_limit('continue_inspection').most_bytes,
     )
-    # Anybody may post data, and the API waits for the early phase.
+    # The early phase has lower limits by default, because anybody may post
+    # data, and the API waits for this phase.
     early = dataclasses.replace(
-        most,
+        usual,
         time=options.early_phase_time_limit,
         operations=options.early_phase_operation_limit,
     )
-    return {model.EARLY: early, model.PREPROCESS: most, model.MAIN: most}
+    return {model.EARLY: early, model.PREPROCESS: usual, model.MAIN: usual}

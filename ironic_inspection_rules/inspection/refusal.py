@@ -103,7 +103,9 @@ class Refusals:
             if attributes.get(name)
         }
         if interfaces or 'driver' in attributes:
-            with saving.blaming(changes, NODE, 'driver', *saving.INTERFACES):
+            with saving.blame_rule_for_errors(
+                changes, NODE, 'driver', *saving.INTERFACES
+            ):
                 self._check_driver(node.get('driver'), interfaces)
         saving.check_node_values(attributes, changes)
         uuid = node.get('uuid')
@@ -113,7 +115,7 @@ class Refusals:
             return
         name = attributes.get('name')
         instance_uuid = attributes.get('instance_uuid')
-        with saving.blaming(changes, NODE, *saving.UNIQUE):
+        with saving.blame_rule_for_errors(changes, NODE, *saving.UNIQUE):
             if name:
                 self._check_name(name, uuid)
             if instance_uuid:
@@ -158,7 +160,7 @@ class Refusals:
         for name, reference in references.items():
             value = attributes.get(name)
             if value:
-                with saving.blaming(changes, label, name):
+                with saving.blame_rule_for_errors(changes, label, name):
                     reference.find(self._context, value)
 
     @functools.cached_property
@@ -248,7 +250,7 @@ class Refusals:
             )
             address = values.get('address')
             name = values.get('name')
-            with saving.blaming(changes, label, *saving.UNIQUE):
+            with saving.blame_rule_for_errors(changes, label, *saving.UNIQUE):
                 if address:
                     # This port gets the address, unless another port of the
                     # node has it.

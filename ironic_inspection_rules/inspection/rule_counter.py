@@ -17,7 +17,8 @@ from ironic_inspection_rules.runs import statistics
 def counter() -> statistics.RuleCounter:
     """Return the counter of this process.
 
-    The first call makes it. When the process stops, it writes what is left.
+    The first call creates it. When the process stops, the counter writes its
+    remaining counts.
     """
     new_counter = statistics.RuleCounter(
         _write, CONF.inspection_rules.statistics_period
@@ -27,13 +28,13 @@ def counter() -> statistics.RuleCounter:
 
 
 def _write(rows: list[statistics.Row]) -> None:
-    """Add what was counted to the database, and send it to the metrics.
+    """Add counts to those in the database, and send them as metrics.
 
-    :param rows: the counts of every rule, as :class:`.RuleCounter` has them.
+    :param rows: a row of counts per rule, from :class:`.RuleCounter`.
     """
     rows_to_store = []
     for row in rows:
-        # The database has no columns for what is meant for metrics.
+        # The database has no columns for fields that only metrics need.
         rows_to_store.append(
             {
                 name: value

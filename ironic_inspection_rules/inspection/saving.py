@@ -105,7 +105,9 @@ def save(
             if are_ports_changed:
                 _write_ports(task, target)
             if traits is not None:
-                with blaming(target.journal, working_copy.TRAITS):
+                with blame_rule_for_errors(
+                    target.journal, working_copy.TRAITS
+                ):
                     task.node.traits = objects.TraitList.create(
                         task.context, task.node.id, traits
                     )
@@ -168,18 +170,18 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
             port, values, PORT_REFERENCES, task.context, target.journal, label
         )
         # The database refuses an address or a name that another port has.
-        with blaming(target.journal, label, *UNIQUE):
+        with blame_rule_for_errors(target.journal, label, *UNIQUE):
             port.save()
 
 
 @contextlib.contextmanager
-def blaming(
+def blame_rule_for_errors(
     changes: journal.Journal, name: str, *attributes: str
 ) -> Iterator[None]:
     """Convert an error of Ironic to an error of the rule that caused it.
 
-    For example, ``with blaming(changes, 'node', 'driver')`` blames an error of
-    Ironic in the block on the last rule that set the driver.
+    For example, with the arguments ``changes, 'node', 'driver'``, an error of
+    Ironic in the block is blamed on the last rule that set the driver.
 
     :param changes: the changes of the phase, with the rules that made them.
     :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
@@ -218,21 +220,22 @@ def _set_attributes(
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a value.
     """
     for name, value in values.items():
-        with blaming(changes, label, name):
+        with blame_rule_for_errors(changes, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
+            attribute = name
             # Use a copy, because Ironic's object may change the value.
-            attribute, stored = name, copy.deepcopy(value)
+            value_to_set = copy.deepcopy(value)
             reference = references.get(name)
             if reference is not None and value:
                 # This raises an error if there is no such object.
                 referenced = reference.find(context, value)
                 if reference.id_attribute is not None:
-                    stored = referenced.id
+                    value_to_set = referenced.id
             if reference is not None and reference.id_attribute is not None:
                 # For example, "chassis_uuid" is stored as "chassis_id".
                 attribute = reference.id_attribute
-            setattr(changed, attribute, stored)
+            setattr(changed, attribute, value_to_set)
 
 
 def _check_node_name(name: Any) -> None:
@@ -270,7 +273,9 @@ def _update_node(
     )
     has_other_interfaces = not set(attributes).isdisjoint(INTERFACES)
     if 'driver' in attributes or has_other_interfaces:
-        with blaming(changes, working_copy.NODE, 'driver', *INTERFACES):
+        with blame_rule_for_errors(
+            changes, working_copy.NODE, 'driver', *INTERFACES
+        ):
             hardware_type = driver_factory.get_hardware_type(node.driver)
             _remove_unsupported_interfaces(node, hardware_type, attributes)
             # This sets every interface that is None to the driver's default.
@@ -278,7 +283,7 @@ def _update_node(
                 node, hardware_type
             )
     check_node_values(attributes, changes)
-    with blaming(changes, working_copy.NODE, *UNIQUE):
+    with blame_rule_for_errors(changes, working_copy.NODE, *UNIQUE):
         node.save()
 
 
@@ -328,13 +333,17 @@ def check_node_values(
         if value is None or _is_size(value):
             continue
         # The last rule that set this very property is to blame.
-        with blaming(changes, working_copy.NODE, f'/properties/{name}'):
+        with blame_rule_for_errors(
+            changes, working_copy.NODE, f'/properties/{name}'
+        ):
             raise ValueError(
                 _('properties/%s must be a whole number that is not negative')
                 % name
             )
     if 'conductor_group' in attributes:
-        with blaming(changes, working_copy.NODE, 'conductor_group'):
+        with blame_rule_for_errors(
+            changes, working_copy.NODE, 'conductor_group'
+        ):
             utils.validate_conductor_group(attributes['conductor_group'])
 
 

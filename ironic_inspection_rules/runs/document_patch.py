@@ -42,7 +42,7 @@ def between(before: Any, after: Any) -> Patch:
     if _are_identical(before, after):
         return []
     try:
-        return list(_find_steps(before, after, [], _Room()))
+        return list(_find_steps(before, after, [], _Limits()))
     except _TooManyError:
         return [[[], after]]
 
@@ -60,8 +60,8 @@ class _TooManyError(Exception):
     """There are too many steps."""
 
 
-class _Room:
-    """The rest of the limits of one patch: on steps, and on comparisons.
+class _Limits:
+    """The limits of one patch: on its steps, and on comparisons to find them.
 
     Both documents come from machines. Without limits, these could make a patch
     that is larger than its documents, or that takes long to find.
@@ -71,7 +71,7 @@ class _Room:
         self._steps = MOST_STEPS
         self._characters_to_order = MOST_ORDERED
 
-    def take(self, step: Step) -> Step:
+    def count_step(self, step: Step) -> Step:
         """Count a step, and return it.
 
         :raises: _TooManyError if the patch must not have another step.
@@ -117,37 +117,37 @@ def _are_identical(before: Any, after: Any) -> bool:
 
 
 def _find_steps(
-    before: Any, after: Any, path: list[Any], room: _Room
+    before: Any, after: Any, path: list[Any], limits: _Limits
 ) -> Iterator[Step]:
     """Yield the steps from one value to another.
 
     :param path: the path of both values in their documents.
-    :param room: the limits of the patch.
+    :param limits: the limits of the patch.
     :raises: _TooManyError if there are too many steps.
     """
     if len(path) == _QUICK_DEPTH and _are_identical(before, after):
         return
     if type(before) is not type(after):
-        yield room.take([path, after])
+        yield limits.count_step([path, after])
     elif isinstance(before, dict):
         for name in before:
             if name not in after:
-                yield room.take([[*path, name]])
+                yield limits.count_step([[*path, name]])
         for name, value in after.items():
             if name in before:
                 yield from _find_steps(
-                    before[name], value, [*path, name], room
+                    before[name], value, [*path, name], limits
                 )
             else:
-                yield room.take([[*path, name], value])
+                yield limits.count_step([[*path, name], value])
     elif isinstance(before, list):
-        yield from _find_steps_of_list(before, after, path, room)
+        yield from _find_steps_of_list(before, after, path, limits)
     elif before != after:
-        yield room.take([path, after])
+        yield limits.count_step([path, after])
 
 
 def _find_steps_of_list(
-    before: list[Any], after: list[Any], path: list[Any], room: _Room
+    before: list[Any], after: list[Any], path: list[Any], limits: _Limits
 ) -> Iterator[Step]:
     """Yield the steps from one list to another.
 
@@ -155,23 +155,23 @@ def _find_steps_of_list(
     items differs, there is a single step: ``[path, None, order]``.
     """
     if len(before) != len(after):
-        yield room.take([path, after])
+        yield limits.count_step([path, after])
         return
     steps: list[Step] = []
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        steps += _find_steps(old, new, [*path, place], room)
+        steps += _find_steps(old, new, [*path, place], limits)
     if len(steps) > 1:
-        order = _find_order(before, after, room)
+        order = _find_order(before, after, limits)
         if order is not None:
-            # Do not take this step from the room, because the steps that it
-            # replaces have already been taken.
+            # Do not count this step, because the steps that it replaces have
+            # already been counted.
             yield [path, None, order]
             return
     yield from steps
 
 
 def _find_order(
-    before: list[Any], after: list[Any], room: _Room
+    before: list[Any], after: list[Any], limits: _Limits
 ) -> list[int] | None:
     """Return the index that every item of a list had before.
 
@@ -183,13 +183,13 @@ def _find_order(
     # that pop() takes the first of equal items first.
     places: dict[str, list[int]] = {}
     for place in reversed(range(len(before))):
-        text = room.encode(before[place])
+        text = limits.encode(before[place])
         if text is None:
             return None
         places.setdefault(text, []).append(place)
     order = []
     for item in after:
-        text = room.encode(item)
+        text = limits.encode(item)
         if text is None:
             return None
         free_places = places.get(text)

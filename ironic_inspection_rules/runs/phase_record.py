@@ -41,6 +41,7 @@ The size of the record is limited, because its contents come from unknown
 machines.
 """
 
+import dataclasses
 import functools
 import typing
 
@@ -73,10 +74,10 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     :param outcome: the outcome, with the conditions of rules that matched.
     :param seconds: how long the phase took.
     """
-    room = Room()
+    room = Room(LONGEST_RECORD, MOST_CHANGES)
     # Confirmed values have their own room, so that they do not displace
     # changes.
-    room_to_confirm = Room()
+    room_to_confirm = Room(LONGEST_RECORD, MOST_CHANGES)
     # described() calls this for rules that are not sensitive. For a sensitive
     # rule it returns the UUID, and that the rest is withheld.
     describe = functools.partial(_describe_rule, room, room_to_confirm)
@@ -103,28 +104,29 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     return record
 
 
+@dataclasses.dataclass
 class Room:
     """The room that is left for changes in the record of a phase.
 
     ``characters`` is the number of characters left for paths and values. The
     values of a change may take more than that: then the number is negative,
-    and :meth:`take` refuses the next change. ``left_out`` is the number of
-    refused changes.
+    and :meth:`take` refuses the next change. ``changes`` is the number of
+    changes that may still be recorded, and ``left_out`` the number of refused
+    changes.
     """
 
-    def __init__(self) -> None:
-        self.characters = LONGEST_RECORD
-        self._changes = MOST_CHANGES
-        self.left_out = 0
+    characters: int
+    changes: int
+    left_out: int = 0
 
     def take(self, path: str) -> bool:
         """Take room for a change at a path; return whether there was any."""
-        if self._changes and len(path) <= self.characters:
-            self._changes -= 1
-            self.characters -= len(path)
-            return True
-        self.left_out += 1
-        return False
+        if self.changes == 0 or len(path) > self.characters:
+            self.left_out += 1
+            return False
+        self.changes -= 1
+        self.characters -= len(path)
+        return True
 
 
 def _describe_changes(

@@ -7,7 +7,6 @@ not. The places that sensitive rules set are needed only to find the rule that
 set a value: they are stored beside the record, and nobody is shown them.
 """
 
-import collections
 from collections.abc import Container, Mapping
 import typing
 
@@ -28,11 +27,13 @@ Describe = typing.Callable[[phase_record.Record], disclosure.Entry]
 
 
 class Trail(typing.NamedTuple):
-    """How far a value was followed back in time.
+    """The result of following a value back in time, through one rule.
 
-    ``place`` is where it was before the rule, or after the ``change`` that
-    set it. ``is_set``: the rule set it; a withheld rule has no change.
-    ``is_open``: the rule may have set it, but that is not kept.
+    ``is_set`` is whether the rule set the value. Then ``place`` is the place
+    of the value right after the ``change`` that set it; the change is None for
+    a withheld rule. Otherwise ``place`` is the place of the value before the
+    rule ran. ``is_open`` is whether the rule may have set the value, but the
+    places that it set are not kept.
     """
 
     place: recorded_change.RecordedPlace
@@ -48,28 +49,31 @@ class RecordedRule:
         self._fields = fields
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
-        """Find the change that last set a value.
+        """Find the change of this rule that last set a value.
 
-        An action that set the value that was there already counts as well.
+        An action that set the same value that was already there also counts.
 
-        :param place: where the value was after the rule.
+        :param place: the place of the value after the rule ran.
         """
         changes = self._fields['changes']
-        # Back in time: the item n says where the value was before the last n
-        # changes.
+        # Item n is the place of the value before the last n changes, because
+        # the changes are looked at from the last one to the first.
         places = [place]
         for change in reversed(changes):
             if recorded_change.sets(change, place):
                 return Trail(place, change, is_set=True)
             place = recorded_change.place_before(change, place)
             places.append(place)
-        # No change set the value. Perhaps an action set it to what it was.
+        # No change set the value, but an action may have confirmed it.
         for confirmation in reversed(self._fields.get('confirmed', ())):
-            # Without "earlier", no change moved a value: any place will do.
-            earlier = confirmation.get('earlier', len(changes))
-            later = len(changes) - earlier
-            if recorded_change.confirms(confirmation, places[later]):
-                return Trail(places[later], confirmation, is_set=True)
+            # "earlier" is the number of changes before the action. It is
+            # missing if no change has moved a value. All places are the same
+            # in this case.
+            changes_before = confirmation.get('earlier', len(changes))
+            changes_after = len(changes) - changes_before
+            place_then = places[changes_after]
+            if recorded_change.confirms(confirmation, place_then):
+                return Trail(place_then, confirmation, is_set=True)
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
@@ -95,7 +99,7 @@ class WithheldRule(RecordedRule):
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
-            # It set so many places that they were not kept.
+            # The rule set so many places that they were not kept.
             return Trail(place, is_open=True)
         return Trail(
             place, is_set=recorded_change.is_among(self._places, place)
@@ -123,13 +127,15 @@ def read(
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set.
 
+    The record of the phase does not show them.
+
     :returns: the places by the UUID of the rule, e.g.
         ``{UUID: [['node', '/extra/rack']]}``; None for a rule that set more
         places than are kept.
     """
     places: Places = {}
     # Every rule has the full room for itself.
-    room = collections.defaultdict[str, phase_record.Room](phase_record.Room)
+    room_by_rule: dict[str, phase_record.Room] = {}
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
@@ -143,13 +149,17 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
             # it. "-" instead of the index stands for any item.
             place = (*place[:-1], data_path.APPEND)
         path = data_path.pointer(place)
-        if not room[uuid].take(path):
+        if uuid not in room_by_rule:
+            room_by_rule[uuid] = phase_record.Room(
+                phase_record.LONGEST_RECORD, phase_record.MOST_CHANGES
+            )
+            places[uuid] = []
+        if not room_by_rule[uuid].take(path):
             # Keep either all places of a rule or none, because a value at a
             # missing place would seem to be set by another rule.
             places[uuid] = None
-            continue
-        places_of_rule = places.setdefault(uuid, [])
-        # None if there was no room for an earlier place.
+        places_of_rule = places[uuid]
+        # None if there was no room for this place or for an earlier one.
         if places_of_rule is not None:
             places_of_rule.append([name, path])
     return places

@@ -2,13 +2,14 @@
 
 """Records a run while it lasts, and removes old runs.
 
-A run notes what the rules of each phase do, and is stored once, when the
-inspection has ended, well or not.
+A run records what the rules of every phase did. It is stored once, after the
+inspection has ended with or without an error.
 """
 
 from collections.abc import Callable, Collection
 import dataclasses
 import datetime
+import functools
 import time
 import typing
 
@@ -21,7 +22,6 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
-from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
@@ -44,12 +44,12 @@ Store = Callable[[typing.Any], None]
 class RunRecorder:
     """Records one run while it goes on.
 
-    ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable inspection
-    ``uuid`` is that of the request, so that all of its attempts share one run.
-    ``revision`` is the revision of the rules in force. The other fields are by
-    phase: ``phases`` has the records of what the rules did, ``places`` the
-    places that sensitive rules set, which nobody is shown, and ``errors`` the
-    errors with which rules ended.
+    ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable
+    inspection, ``uuid`` is the UUID of the request, so that all attempts share
+    one run. ``revision`` is the revision of the rules in force. The other
+    fields are by phase: ``phases`` has the records of what the rules did,
+    ``places`` the places that sensitive rules set, which nobody is shown, and
+    ``errors`` the errors with which rules ended.
     """
 
     event: str
@@ -66,38 +66,23 @@ class RunRecorder:
     )
     errors: dict[str, Data] = dataclasses.field(default_factory=dict)
 
-    def add(
-        self, phase: str, outcome: runner.PhaseOutcome, seconds: float
-    ) -> None:
-        """Record what the rules of a phase did.
-
-        The record of a sensitive rule does not show the places that it set.
-        They are stored separately in ``places``, which nobody is shown.
-
-        :param seconds: how long the phase took.
-        """
-        self.phases[phase] = phase_record.of_phase(outcome, seconds)
-        places = recorded_rule.places_of(outcome)
-        if places:
-            self.places[phase] = places
-
     def note_error(
-        self, phase: str, error: exceptions.RuleError, saving: bool
+        self, phase: str, error: exceptions.RuleError, raised_by_saving: bool
     ) -> None:
         """Record the error with which the rules of a phase ended.
 
-        :param phase: a phase that was added.
-        :param saving: whether the error was raised when the changes of the
-            rules were to be saved; then they are not saved.
+        :param phase: a phase whose record is in ``phases``.
+        :param raised_by_saving: whether the error was raised when the changes
+            of the rules were to be saved. Then they are not saved.
         """
-        if saving:
+        if raised_by_saving:
             self.phases[phase]['saved'] = False
         # A replay of the inspection needs these details, because an error of
         # saving, of a time limit or of an "api-call" may not occur again.
         self.errors[phase] = {
             'text': str(error),
             'op': error.op,
-            'saving': saving,
+            'saving': raised_by_saving,
             'limit': isinstance(error.__cause__, exceptions.BudgetExceeded),
         }
 
@@ -177,19 +162,22 @@ def prepare_run(
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 
-    def store(connection: typing.Any) -> None:
-        # Store both in the caller's transaction, because one transaction is
-        # faster than two.
-        db_run.record_run(connection, values, keep)
-        if inspection is not None:
-            db_history.record(
-                connection,
-                inspection.values,
-                inspection.new_stays,
-                inspection.end_times,
-            )
+    store_run = functools.partial(db_run.record_run, values=values, keep=keep)
+    if inspection is None:
+        return store_run
+    store_inspection = functools.partial(
+        db_history.record,
+        values=inspection.values,
+        new_stays=inspection.new_stays,
+        end_times=inspection.end_times,
+    )
 
-    return store
+    def store_both(connection: typing.Any) -> None:
+        # Use the same transaction, because one is faster than two.
+        store_run(connection)
+        store_inspection(connection)
+
+    return store_both
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:

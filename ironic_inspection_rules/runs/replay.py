@@ -273,8 +273,8 @@ def compare(
         end_then.facts, end_now.facts, end_then.facts.ports
     )
     has_other_changes = bool(differences)
-    nature_then = nature(end_then.outcome.error)
-    has_other_error = nature_then != nature(end_now.outcome.error)
+    failure_then = failure_key(end_then.outcome.error)
+    has_other_error = failure_then != failure_key(end_now.outcome.error)
     result, error = _predict_result(
         past,
         last_phase,
@@ -391,7 +391,7 @@ def _run_phase(
     return PhaseEnd(outcome, facts)
 
 
-def nature(error: exceptions.RuleError | None) -> typing.Any:
+def failure_key(error: exceptions.RuleError | None) -> typing.Any:
     """Return the type, op and reason of a failure, to compare failures.
 
     The name of the rule is excluded, because the rules that are tried may have

@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.runs import history
+from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.runs import statistics
 from ironic_inspection_rules.tests import database
@@ -56,7 +57,7 @@ def keep_run(
     outcome = run_phase(plans, keep=True)
     run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
-    run.add('main', outcome, 0.0)
+    run.phases['main'] = phase_record.of_phase(outcome, 0.0)
     counter.count(outcome, NODE.uuid)
     findings = history.Findings(engine.INVENTORY, {}, {})
     transaction.write(

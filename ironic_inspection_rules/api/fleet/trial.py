@@ -191,7 +191,7 @@ class Trial:
         entry = {
             'uuid': machine.node.uuid,
             'name': machine.node.name,
-            **_represent(self.plans, outcome),
+            **_describe_outcome(self.plans, outcome),
         }
         if outcome.audited:
             entry['audit'] = [rule.as_audit() for rule in outcome.audited]
@@ -199,7 +199,10 @@ class Trial:
             entry['source'] = machine.source.source
             if machine.source.run:
                 entry['run'] = machine.source.run
-        entry.update(_validation(facts, outcome.facts))
+        if _traits_of_instance(facts) is not None:
+            # Without these traits, Ironic's deploy validation fails.
+            entry['validates'] = _has_traits_of_instance(outcome.facts)
+            entry['validates_before'] = _has_traits_of_instance(facts)
         if self.in_force is None:
             entry['changes'] = [change.as_dict() for change in outcome.changes]
             entry['changed_by'] = outcome.changed_by
@@ -228,7 +231,9 @@ class Trial:
             present.facts, outcome.facts, facts.ports
         )
         differs = bool(differences)
-        if replay.nature(outcome.error) != replay.nature(present.error):
+        if replay.failure_key(outcome.error) != replay.failure_key(
+            present.error
+        ):
             differs = True
         compared: Entry = {
             'changes': [
@@ -237,7 +242,7 @@ class Trial:
             'differs': differs,
         }
         if differs:
-            compared['in_force'] = _represent(in_force, present)
+            compared['in_force'] = _describe_outcome(in_force, present)
             if _traits_of_instance(facts) is not None:
                 compared['in_force']['validates'] = _has_traits_of_instance(
                     present.facts
@@ -473,7 +478,7 @@ def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
     return [{name: row[name] for name in names} for row in rows]
 
 
-def _represent(
+def _describe_outcome(
     plans: posted_rules.Plans, outcome: evaluation.Evaluation
 ) -> Entry:
     """Return how an inspection would end and which rules match, as members.
@@ -528,26 +533,6 @@ def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
     present = node.get(working_copy.TRAITS) or ()
     problem = deploy.find_problem(_traits_of_instance(facts), present)
     return problem is None
-
-
-def _validation(
-    before: working_copy.Facts, after: working_copy.Facts
-) -> Entry:
-    """Return whether a node has the traits that its instance asks for.
-
-    Without these traits, Ironic's deploy validation fails.
-
-    :param before: the facts before the rules, with the node.
-    :param after: the facts after the rules.
-    :returns: members of the entry: ``{'validates': False,
-        'validates_before': True}``; none if no instance asks for traits.
-    """
-    if _traits_of_instance(before) is None:
-        return {}
-    return {
-        'validates': _has_traits_of_instance(after),
-        'validates_before': _has_traits_of_instance(before),
-    }
 
 
 def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:

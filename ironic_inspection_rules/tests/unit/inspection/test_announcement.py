@@ -66,7 +66,7 @@ class GapsTestCase(base.IronicTestCase):
         self.config(enabled_inspect_interfaces=list(names))
 
     def gaps(self):
-        return ' '.join(announcement.gaps())
+        return ' '.join(announcement.warn_of_missing_phases())
 
     def test_nothing_is_said_where_all_phases_run(self):
         self.assertEqual('', self.gaps())
@@ -117,7 +117,7 @@ ACTIONS = [{'op': 'fail', 'args': {'msg': 'no'}}]
 
 class LeftBehindTestCase(glue.GlueTestCase):
     def test_nothing_is_said_where_there_are_none(self):
-        self.assertEqual([], list(announcement.left_behind()))
+        self.assertEqual([], list(announcement.warn_of_unadopted_rules()))
 
     def test_rows_of_its_table_are_counted(self):
         with enginefacade.writer.using(self.context) as session:
@@ -126,7 +126,7 @@ class LeftBehindTestCase(glue.GlueTestCase):
                 {'actions': ACTIONS, 'uuid': 'one'},
             )
 
-        (said,) = announcement.left_behind()
+        (said,) = announcement.warn_of_unadopted_rules()
         self.assertIn("1 in Ironic's own table", said)
         self.assertIn('ironic-inspection-rules-dbsync adopt', said)
 
@@ -146,7 +146,9 @@ class LeftBehindTestCase(glue.GlueTestCase):
                 ]
             )[0]
             self.config(group='inspection_rules', built_in_rules=path)
-            self.assertIn(path, ''.join(announcement.left_behind()))
+            self.assertIn(
+                path, ''.join(announcement.warn_of_unadopted_rules())
+            )
 
             adoption.store(
                 [
@@ -161,4 +163,4 @@ class LeftBehindTestCase(glue.GlueTestCase):
                     }
                 ]
             )
-            self.assertEqual([], list(announcement.left_behind()))
+            self.assertEqual([], list(announcement.warn_of_unadopted_rules()))

@@ -177,12 +177,13 @@ class RecordTestCase(base.TestCase):
     def test_it_tells_whether_changes_were_saved(self):
         self.assertIs(True, self.record()['saved'])
         run = recorder.RunRecorder(recorder.INSPECTION)
-        run.add('main', runner.PhaseOutcome(()), 1)
+        outcome = runner.PhaseOutcome(())
+        run.phases['main'] = phase_record.of_phase(outcome, 1)
         self.assertIs(True, run.phases['main']['saved'])
         error = exceptions.RuleError('a', 'a', 'set-attribute', None)
-        run.note_error('main', error, saving=False)
+        run.note_error('main', error, raised_by_saving=False)
         self.assertIs(True, run.phases['main']['saved'])
-        run.note_error('main', error, saving=True)
+        run.note_error('main', error, raised_by_saving=True)
         self.assertIs(False, run.phases['main']['saved'])
 
     def test_no_more_changes_than_so_many(self):
