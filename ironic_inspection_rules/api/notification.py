@@ -28,7 +28,7 @@ def emitted(
 
     The first one is ``baremetal.inspectionrule.<action>.start``. The second
     one has ``end`` at that place, or ``error`` if the change raises an error.
-    Their payload is that of Ironic's own rules.
+    They have the same payload as notifications of Ironic's own rules.
 
     :param action: ``create``, ``update`` or ``delete``.
     """

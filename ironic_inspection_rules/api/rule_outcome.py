@@ -162,8 +162,8 @@ def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
         return False
     if run.revision is not None and stored.revision <= run.revision:
         return False
-    # The revision of the rule is that of its last change. If it is later than
-    # the run, only the times tell whether the rule or the run came first.
+    # The rule has the revision of its last change. If this is later than the
+    # run, only the times tell whether the rule or the run came first.
     run_began_at = run.started_at or run.created_at
     if stored.created_at is None or run_began_at is None:
         return False

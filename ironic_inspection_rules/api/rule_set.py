@@ -295,7 +295,7 @@ def _check_rules_that_stay(
     for rule in present:
         if rule['uuid'] in replaced_uuids:
             continue
-        for problem in _missing_of_tables(rule, rule, tables):
+        for problem in _find_table_problems(rule, before=rule, tables=tables):
             text = _('rule %(uuid)s stays: %(problem)s') % {
                 'uuid': rule['uuid'],
                 'problem': problem,
@@ -305,7 +305,7 @@ def _check_rules_that_stay(
         raise exceptions.InvalidTables(problems)
 
 
-def _missing_of_tables(
+def _find_table_problems(
     rule: Fields, before: Fields | None, tables: table.Tables
 ) -> Sequence[exceptions.Problem]:
     """Return the problems of a rule that reads missing tables or columns.
@@ -359,18 +359,18 @@ def _decide_rules(
             rule_with_uuid = _with_uuid(rule, index, new_uuid)
         else:
             stored = match_of_rule.rule
-            # _parse() gives a rule without a UUID the UUID of the stored rule.
+            # _parse_posted() adds the UUID of the stored rule.
             rule_with_uuid = rule
         try:
-            parsed = _parse(rule_with_uuid, stored, restored)
+            parsed = _parse_posted(rule_with_uuid, stored, restored)
         except exceptions.InvalidRule as exc:
             problems_by_index[index] = exc.problems
             continue
         parsed_rules.append(parsed)
         if tables is not None:
-            missing = _missing_of_tables(parsed, stored, tables)
-            if missing:
-                problems_by_index[index] = missing
+            table_problems = _find_table_problems(parsed, stored, tables)
+            if table_problems:
+                problems_by_index[index] = table_problems
     if problems_by_index:
         raise exceptions.InvalidRules(problems_by_index)
     return replacement.plan_steps(parsed_rules, matched, present, prune)
@@ -435,7 +435,8 @@ def decide(
             errors.append(exc)
     if len(errors) == 1:
         raise errors[0]
-    if table_plan is None or errors:
+    # Without a plan there is an error, but mypy does not know this.
+    if errors or table_plan is None:
         raise exceptions.InvalidRuleSet(errors)
     return steps, table_plan
 
@@ -476,7 +477,9 @@ def check(body: Any, prune: bool) -> None:
     )
 
 
-def _parse(rule: Any, before: Fields | None, restored: bool) -> dict[str, Any]:
+def _parse_posted(
+    rule: Any, before: Fields | None, restored: bool
+) -> dict[str, Any]:
     """Check a posted rule, and return its fields with defaults.
 
     :param before: the stored rule that it replaces, None for a new rule. A

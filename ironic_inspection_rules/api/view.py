@@ -67,15 +67,16 @@ def page(
             marker_of_next = last_on_page[marker]
         else:
             marker_of_next = getattr(last_on_page, marker)
-        answer['next'] = _next_link(resource, limit, marker_of_next)
+        answer['next'] = next_link(resource, limit, marker_of_next)
     return answer
 
 
-def _next_link(resource: str, limit: int, marker: Any) -> str:
+def next_link(resource: str, limit: int, marker: Any) -> str:
     """Return the link to the next page, with the filters of this one.
 
-    :param resource: path of the list.
-    :param marker: the marker of the last item on this page.
+    :param resource: path of the list, e.g. ``inspection_rules``.
+    :param marker: the marker of the next page, e.g. the UUID of the last item
+        on this page.
     """
     # Use pairs instead of a mapping, because a URL may repeat a parameter.
     parameters = []

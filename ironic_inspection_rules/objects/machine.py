@@ -67,7 +67,7 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def list_port_groups(cls, context, node_ids):
-        """Read the port groups of nodes, as :meth:`list_ports` the ports."""
+        """Read the port groups of nodes, in the form of :meth:`list_ports`."""
         return _convert_like_objects(
             models.Portgroup, _read_rows(models.Portgroup, node_ids)
         )
@@ -76,7 +76,8 @@ class InspectedMachine(base.IronicObject):
     def measure(cls, context, node_ids, node_uuids):
         """Return the lengths of the data of machines, without the data.
 
-        So the caller can read as many together as fit into its memory.
+        With the lengths, the caller can read as many data together as fit into
+        its memory.
 
         :returns: two lists of pairs: a node and the number of characters of
             its data as JSON. The first list is for :meth:`list_inventories`
@@ -95,7 +96,7 @@ class InspectedMachine(base.IronicObject):
             .join(contents, contents.c.digest == runs.c.content)
             .where(run.are_last(node_uuids))
         )
-        # Lists, as JSON-RPC has no tuples.
+        # Return lists, because JSON-RPC has no tuples.
         return [
             [list(pair) for pair in _read_pairs(sizes_of_passed)],
             [list(pair) for pair in _read_pairs(sizes_of_failed)],
@@ -119,7 +120,7 @@ class InspectedMachine(base.IronicObject):
             stored.node_id,
             stored.created_at,
             stored.updated_at,
-            # As text: the type of the columns would decode them.
+            # Read them as text: the type of the columns would decode them.
             sa.type_coerce(stored.inventory_data, sa.Text).label('inventory'),
             sa.type_coerce(stored.plugin_data, sa.Text).label('plugin_data'),
         )

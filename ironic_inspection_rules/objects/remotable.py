@@ -12,13 +12,12 @@ from oslo_versionedobjects import base
 def class_method(function: Callable[..., Any]) -> Any:
     """Make a function a remotable method of a versioned object's class.
 
-    :param function: takes the class, the context, and what else it needs.
+    :param function: called with the class, the context and further arguments.
     """
-    # Ironic 35 comes with oslo.versionedobjects 3.9, where only
-    # "remotable_classmethod" is for methods of classes. Ironic 36 to 39 come
-    # with 3.10 to 3.12, where "remotable" is for these too, and
-    # "remotable_classmethod" is deprecated. It is used until it is removed, as
-    # all of them have it.
+    # In oslo.versionedobjects 3.9 of Ironic 35, only "remotable_classmethod"
+    # can decorate a method of a class. In 3.10 to 3.12 of Ironic 36 to 39,
+    # "remotable" can do so too, and the other decorator is deprecated. The
+    # deprecated one is used until it is removed, because all of these have it.
     decorate = getattr(base, 'remotable_classmethod', None)
     if decorate is None:
         return classmethod(base.remotable(function))

@@ -37,7 +37,7 @@ class InspectionRequest(
 
     @remotable.class_method
     def get_by_uuid(cls, context, uuid):
-        """Find a request.
+        """Read a request by its UUID.
 
         :raises: NotFound if there is no such request.
         """
@@ -49,10 +49,13 @@ class InspectionRequest(
 
     @remotable.class_method
     def list(cls, context, filters=None, limit=None, marker=None):
-        """Find requests, in the order in which they were put.
+        """List requests in the order in which they were stored.
 
-        :param filters: field to the value that it must have.
-        :param marker: UUID of the request before the first one.
+        :param filters: values that the requests must have, by field, e.g.
+            ``{'state': 'waiting'}``; None for all requests.
+        :param limit: maximum number of requests; None for all.
+        :param marker: UUID of the last request of the previous page; None for
+            the first page.
         :raises: NotFound if there is no such marker.
         """
         after = None
@@ -63,8 +66,9 @@ class InspectionRequest(
 
     @remotable.class_method
     def get_unprocessed(cls, context, node_uuid):
-        """Find the data that the ramdisk of a node posted last.
+        """Read the data that the ramdisk of a node posted last.
 
-        :returns: ``inventory`` and ``plugin_data``, None if there is nothing.
+        :returns: a dict with ``inventory`` and ``plugin_data``; None if no
+            data are stored.
         """
         return unprocessed.get_unprocessed(node_uuid)

@@ -200,7 +200,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :param created: a dict of fields for every new rule.
         :param updated: values of the fields to change, by UUID.
         :param deleted: UUIDs of the rules to remove.
-        :param message: what the user has given as the reason of the change.
+        :param message: the reason of the change, as given by the user.
         :param tables: a mapping for every table that changes. It has the
             ``name``; the ``definition``, None to remove the table; and in
             ``rows`` the numbers of rows that are ``new``, ``changed`` and
@@ -229,8 +229,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         A plan compares them with the rules that the user wants; the revision
         shows later whether they have changed since.
 
-        :returns: the revision of the rule set, and of each rule, in their
-            order, the fields that its author sets, and its ``position``.
+        :returns: the revision of the rule set, and the rules in their order:
+            dicts of the fields that authors set, and the ``position``.
         """
         names = (*model.WRITABLE, 'position')
         revision, rows = db_rule.read_rule_set()
@@ -252,9 +252,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def get_rules_of_revision(cls, context, revision):
         """Read the rules of a revision of the rule set.
 
-        :returns: the revision as plain data, with its ``rules`` as they were,
-            nothing left out. The ``secret`` of a rule says whether it is
-            sensitive in any revision: then nobody may be shown its content.
+        :returns: the revision as plain data, with all fields of its ``rules``.
+            A rule is ``secret`` if it is sensitive in any revision. Its
+            content must not be shown to anybody then.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _raise_errors_of_ironic():

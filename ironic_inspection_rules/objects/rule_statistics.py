@@ -27,7 +27,7 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
     def add(cls, context, rows):
         """Add the counts of a process to the stored counters.
 
-        :param rows: numbers by rule; times are text, as they come by RPC.
+        :param rows: a row of counts per rule, with times as text.
         """
         rows_with_times = []
         for row in rows:

@@ -58,10 +58,11 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
         """List the kept runs of a node, newest first.
 
-        What readers may not see of sensitive rules is left out of them.
+        The content of sensitive rules, which readers may not see, is removed.
 
-        :param limit: how many to read; None for all.
-        :param marker: UUID of the last run of the page before.
+        :param limit: maximum number of runs; None for all.
+        :param marker: UUID of the last run of the previous page; None for the
+            first page.
         :param whole: whether to read ``phases`` and ``places``, too, which
             may be large.
         :raises: NotFound if the marker is no run of the node.
@@ -74,8 +75,8 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             runs = cls._from_db_object_list(context, rows)
             cls._hide_sensitive_rules(runs)
             return runs
-        # The session of the query has ended: the two columns that were not
-        # read cannot be read any more.
+        # Leave out the two columns that were not read. They cannot be read
+        # later, because the session of the query has ended.
         fields = [
             name for name in cls.fields if name not in ('phases', 'places')
         ]

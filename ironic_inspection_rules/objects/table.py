@@ -28,7 +28,8 @@ class RuleTable(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list_plain(cls, context, revision=None):
         """Read all tables without their rows.
 
-        :param revision: of the rule set; None for what holds now.
+        :param revision: the revision of the rule set; None for the tables in
+            force.
         :returns: a dict for every table, with its ``name``, ``revision``,
             ``size`` and ``definition``.
         """
@@ -43,6 +44,6 @@ class RuleTable(base.IronicObject, object_base.VersionedObjectDictCompat):
     def read_chunks(cls, context, name, digests, revision=None):
         """Read pairs of key and row, by the digest of their chunk.
 
-        Secret columns are among them.
+        The rows include secret columns.
         """
         return db_table.read_chunks(name, digests, revision)

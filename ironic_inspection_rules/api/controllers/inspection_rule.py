@@ -81,10 +81,6 @@ def _scope(_name: str, value: str) -> str:
     return value
 
 
-def _marker(_name: str, value: str) -> str:
-    return request.rule_uuid(value)
-
-
 SHOW = {'fields': request.fields((*view.FIELDS, 'links'))}
 LIST = {
     **SHOW,
@@ -92,7 +88,7 @@ LIST = {
     'scope': _scope,
     'phase': request.one_of(model.PHASES),
     'limit': request.integer,
-    'marker': _marker,
+    'marker': request.RULE_UUID,
     'sort_key': request.one_of(SORT_KEYS),
     'sort_dir': request.SORT_DIR,
 }
@@ -318,7 +314,8 @@ def create(body: Any) -> Answer:
     parsed = validation.parse(body, start.rules().ops)
 
     def check_and_store() -> rule_object.StoredRule:
-        return store(parsed, base=_check_tables(parsed))
+        checked_revision = _check_tables(parsed)
+        return store(parsed, base=checked_revision)
 
     # Another request may change the tables after the check; then try again.
     rule = rule_set.retry_on_conflict(check_and_store)
@@ -367,13 +364,14 @@ def _apply_patch(
     fields = patch.apply(before, operations, limit.most_bytes)
     try:
         parsed = rule_set.parse(fields, rule)
-        return _ChangedRule(parsed, _check_tables(parsed))
+        checked_revision = _check_tables(parsed)
     except exceptions.InvalidRule as exc:
         # The error for a sensitive rule does not show its content. It also has
         # no cause: "raise … from None" suppresses the error that is handled
         # here, which would show the content.
         disclosed_error = stored_rule.disclose_error(rule, exc)
         raise disclosed_error from disclosed_error.__cause__
+    return _ChangedRule(parsed, base=checked_revision)
 
 
 def replace(rule_uuid: str, body: Any) -> Answer:
@@ -409,7 +407,8 @@ def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
     parsed = rule_set.parse(
         {**fields, 'uuid': rule.uuid}, rule, found=problems
     )
-    return _ChangedRule(parsed, _check_tables(parsed))
+    checked_revision = _check_tables(parsed)
+    return _ChangedRule(parsed, base=checked_revision)
 
 
 def replace_all(query: Answer, body: Answer) -> Answer:

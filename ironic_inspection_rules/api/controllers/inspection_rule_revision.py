@@ -64,7 +64,7 @@ def _with_links(revision: Answer) -> Answer:
 
 def get_one(revision: str) -> Answer:
     """Show the rules and tables of a revision, without their secrets."""
-    rule_set_then = _read(revision)
+    rule_set_then = _read_rule_set(revision)
     number = rule_set_then['revision']
     return {
         **rule_set_then,
@@ -120,7 +120,7 @@ def restore(revision: str) -> Answer:
     """
     if api.request.body:
         request.validate(request.body(), _NOTHING)
-    rule_set_then = _read(revision)
+    rule_set_then = _read_rule_set(revision)
     number = rule_set_then['revision']
     return rule_set.restore(
         rule_set_then['rules'],
@@ -135,7 +135,7 @@ def _read_tables(revision: int) -> table.Tables:
     return rules.stored_tables_of(api.request.context, revision)
 
 
-def _read(revision: str) -> Answer:
+def _read_rule_set(revision: str) -> Answer:
     return rule_object.StoredRule.get_rules_of_revision(
         api.request.context, _number('revision', revision)
     )

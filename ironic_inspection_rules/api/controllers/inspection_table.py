@@ -7,10 +7,8 @@ import dataclasses
 import itertools
 import json
 from typing import Any
-from urllib import parse
 
 from ironic import api
-from ironic.api.controllers import link
 from ironic.api.controllers.v1 import utils as api_utils
 
 from ironic_inspection_rules import exceptions
@@ -165,7 +163,7 @@ def machines(name: str, query: Query) -> Answer:
         raise exceptions.Invalid(_('"limit" must be positive'))
     count_before = query['marker'] or 0
     pages = _list_readable_pages()
-    findings = _findings(
+    findings = _yield_findings(
         api.request.context, inspection_table, pages, query['state']
     )
     remaining = itertools.islice(findings, count_before, None)
@@ -176,23 +174,11 @@ def machines(name: str, query: Query) -> Answer:
     entries = list(itertools.islice(remaining, limit + 1))
     answer: Answer = {'machines': entries[:limit], 'next': None}
     if len(entries) > limit:
-        answer['next'] = _next_link(name, limit, count_before + limit)
+        answer['next'] = view.next_link(
+            f'{RESOURCE}/{name}/machines', limit, count_before + limit
+        )
     stream.send([json.dumps(answer).encode()])
     return {}
-
-
-def _next_link(name: str, limit: int, marker: int) -> str:
-    """Return the link to the next page, with all parameters of the request."""
-    parameters = [
-        (parameter, value)
-        for parameter, value in api.request.GET.items()
-        if parameter not in ('limit', 'marker')
-    ]
-    parameters += [('limit', limit), ('marker', marker)]
-    url = link.build_url(
-        f'{RESOURCE}/{name}/machines', f'?{parse.urlencode(parameters)}'
-    )
-    return str(url)
 
 
 def _list_readable_pages() -> list[fleet_page.Page]:
@@ -221,7 +207,7 @@ def _list_readable_pages() -> list[fleet_page.Page]:
             return pages
 
 
-def _findings(
+def _yield_findings(
     context: Any,
     inspection_table: table.Table,
     pages: Iterable[fleet_page.Page],
@@ -232,13 +218,13 @@ def _findings(
     :param pages: the nodes to compare.
     :param state: the only state to show; None for all.
     """
-    machines = _compared_machines(context, inspection_table, pages)
+    machines = _compare_machines(context, inspection_table, pages)
     for finding in table_comparison.find_states(inspection_table, machines):
         if state in (None, finding.state):
             yield finding.as_dict()
 
 
-def _compared_machines(
+def _compare_machines(
     context: Any,
     inspection_table: table.Table,
     pages: Iterable[fleet_page.Page],

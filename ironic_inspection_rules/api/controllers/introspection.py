@@ -116,14 +116,14 @@ def abort(node_ident: str) -> None:
 
 def get_data(node: Any) -> Answer:
     """Show the data that the inspection stored, in one document."""
-    return _document(
+    return _merge_data(
         inspect_utils.get_inspection_data(node, api.request.context)
     )
 
 
 def get_unprocessed(node: Any) -> Answer:
     """Show the data that the ramdisk posted."""
-    return _document(node_inventory.get_unprocessed(node))
+    return _merge_data(node_inventory.get_unprocessed(node))
 
 
 def reapply(node: Any) -> None:
@@ -131,7 +131,7 @@ def reapply(node: Any) -> None:
     node_inventory.put_request(node, node_inventory.validate_document)
 
 
-def _document(data: dict[str, Any]) -> dict[str, Any]:
+def _merge_data(data: dict[str, Any]) -> dict[str, Any]:
     """Put inventory and plugin data into one mapping, as inspector does."""
     return {**(data['plugin_data'] or {}), 'inventory': data['inventory']}
 
@@ -180,7 +180,7 @@ def _sort_inspected(filters: dict[str, str]) -> list[str]:
         api.request.context, filters=filters, fields=_FIELDS_TO_SORT
     )
     inspected = [node for node in nodes if _was_inspected(node)]
-    inspected.sort(key=_began, reverse=True)
+    inspected.sort(key=_sort_key, reverse=True)
     return [node.uuid for node in inspected]
 
 
@@ -192,7 +192,7 @@ def _was_inspected(node: Any) -> bool:
     )
 
 
-def _began(node: Any) -> tuple[datetime.datetime, str]:
+def _sort_key(node: Any) -> tuple[datetime.datetime, str]:
     """Return the sort key of a node: when its last inspection began.
 
     Ironic does not keep this time for an inspection that was aborted or that

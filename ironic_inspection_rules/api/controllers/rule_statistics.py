@@ -38,10 +38,11 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
 
     A rule that has never run has zeros.
 
-    :param query: a ``sort_key`` gives another order, ``fields`` chooses what
-        is shown.
+    :param query: the parameters: ``sort_key`` and ``sort_dir`` for another
+        order, and ``fields`` with the names of the fields to show.
     """
-    # This process has counted runs of which the database does not know yet.
+    # Write the counts of this process first, because they are not in the
+    # database yet.
     rule_counter.counter().flush()
     context = api.request.context
     counts_by_uuid = {}
