@@ -23,7 +23,6 @@ import json
 from typing import Any
 import zlib
 
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -186,7 +185,7 @@ def store(document: Document) -> str:
 
     :returns: the digest of the document.
     """
-    with enginefacade.writer.get_engine().begin() as connection:
+    with transaction.writer_without_session() as connection:
         return put(connection, document)
 
 

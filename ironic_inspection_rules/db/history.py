@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 import datetime
 from typing import Any
 
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -117,7 +116,7 @@ def read_last(node_uuid: str) -> tuple[Any, dict[str, content.Document]]:
         two documents, ``content`` and ``parts``; and the documents by digest.
         None and an empty mapping if no inspection is kept.
     """
-    with enginefacade.writer.get_engine().begin() as connection:
+    with transaction.writer_without_session() as connection:
         last = connection.execute(_LAST, {'node_uuid': node_uuid}).first()
         if last is None:
             return None, {}

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 import operator
 from typing import Any
 
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -34,7 +33,7 @@ def add_statistics(rows: Iterable[Mapping[str, Any]]) -> None:
     """
     # All processes lock rows in this order, to avoid deadlocks.
     ordered = sorted(rows, key=operator.itemgetter('rule_uuid'))
-    with enginefacade.writer.get_engine().begin() as connection:
+    with transaction.writer_without_session() as connection:
         for chunk in transaction.chunks(ordered, _CHUNK):
             transaction.upsert(connection, _TABLE, chunk, _add_to_stored)
 

@@ -49,6 +49,18 @@ def writer_without_gaps() -> Iterator[orm.Session]:
         yield session
 
 
+def writer_without_session() -> contextlib.AbstractContextManager[
+    sa.Connection
+]:
+    """Open a transaction without a session, which takes less time.
+
+    It is never part of another transaction.
+    """
+    # Let the engine open it, because oslo.db does not return a connection to
+    # the pool if its transaction cannot begin.
+    return enginefacade.writer.get_engine().begin()
+
+
 def retried_on_lock_conflict(
     function: Callable[..., Any],
 ) -> Callable[..., Any]:
@@ -174,22 +186,17 @@ _HAS_LIMITS = '_ir_has_limits'
 def write(work: Callable[[sa.Connection], Any]) -> Any:
     """Do work in a transaction, and repeat it after a lock conflict.
 
-    The transaction is never part of another one, and has no session, because
-    it takes less time without one.
-
     :param work: called with the connection of the transaction.
     :returns: the result of ``work``.
     """
-    # Let the engine open the transaction, because oslo.db does not return a
-    # connection to the pool if its transaction cannot begin.
-    with enginefacade.writer.get_engine().begin() as connection:
+    with writer_without_session() as connection:
         return work(connection)
 
 
 @retried_on_lock_conflict
 def update(statement: sa.Update | sa.Delete) -> int:
     """Update or delete rows in a new transaction; return their number."""
-    with enginefacade.writer.get_engine().begin() as connection:
+    with writer_without_session() as connection:
         return connection.execute(statement).rowcount
 
 

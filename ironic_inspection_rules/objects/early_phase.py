@@ -12,7 +12,6 @@ call.
 from typing import Any
 
 from ironic.objects import base
-from oslo_db.sqlalchemy import enginefacade
 from oslo_versionedobjects import base as object_base
 import sqlalchemy as sa
 
@@ -54,7 +53,7 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             _ROWS.c.node_uuid == node_uuid,
             _ROWS.c.stored_at < clock.now() - LONGEST_WAIT,
         )
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             ids = connection.execute(left_over).scalars().all()
             if ids:
                 removal.remove_by_id(connection, models.EarlyPhaseRow, ids)

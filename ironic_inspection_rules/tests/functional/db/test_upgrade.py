@@ -11,7 +11,6 @@ from collections.abc import Iterator
 import typing
 
 from alembic import script as alembic_script
-from oslo_db.sqlalchemy import enginefacade
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
@@ -117,7 +116,7 @@ class UpgradeMixin:
     def execute(
         self, statement: typing.Any, *values: typing.Any
     ) -> sa.CursorResult:
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             return connection.execute(statement, *values)
 
     def load(self, release: dump.Dump) -> None:
@@ -259,7 +258,7 @@ class SideBySideMixin:
 
     def execute(self, statement: typing.Any) -> sa.CursorResult:
         """Carry out a statement of the old code."""
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             return connection.execute(statement)
 
     def put(self) -> str:

@@ -8,7 +8,6 @@
 import contextlib
 import threading
 
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
@@ -44,7 +43,7 @@ class ContentMixin:
             ).scalar()
 
     def age(self, seconds=content.GRACE + 1):
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
                 connection.execute(
                     sa.update(table).values(used_at=clock.now() - seconds)

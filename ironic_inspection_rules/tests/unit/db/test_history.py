@@ -10,7 +10,6 @@ import copy
 import datetime
 import types
 
-from oslo_db.sqlalchemy import enginefacade
 from oslo_utils import timeutils
 from oslo_utils import uuidutils
 import sqlalchemy as sa
@@ -109,7 +108,7 @@ class HistoryMixin:
         ]
 
     def make_old(self, machine, days=31):
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             for table, column in (
                 (models.KeptInventoryRow, 'created_at'),
                 (models.PartStayRow, 'began_at'),
@@ -291,7 +290,7 @@ class HistoryMixin:
         machine = node()
         self.keep(machine, document())
         self.make_old(machine)
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             connection.execute(sa.update(models.ContentRow).values(used_at=0))
         uuid = uuidutils.generate_uuid()
         kept = history.prepare(uuid, machine, document())

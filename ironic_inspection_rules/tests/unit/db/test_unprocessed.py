@@ -10,7 +10,6 @@ import threading
 from unittest import mock
 
 from oslo_db import exception as db_exc
-from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import clock
@@ -81,7 +80,7 @@ class UnprocessedMixin:
         return found and found['inventory']
 
     def age(self):
-        with enginefacade.writer.get_engine().begin() as connection:
+        with transaction.writer_without_session() as connection:
             for table in (models.ContentRow, models.SectionRow):
                 connection.execute(
                     sa.update(table).values(
