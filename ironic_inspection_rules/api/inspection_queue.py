@@ -93,11 +93,11 @@ def put_instead(
     """
     from ironic_inspection_rules.queue import request as queue_request
 
-    is_machine = isinstance(token, str) and (
-        conductor_utils.is_agent_token_valid(
-            objects.Node.get_by_uuid(context, node_id), token
-        )
-    )
+    is_machine = False
+    # A machine may post any JSON value instead of a token.
+    if isinstance(token, str):
+        node = objects.Node.get_by_uuid(context, node_id)
+        is_machine = conductor_utils.is_agent_token_valid(node, token)
     # The data are stored as they were posted, and changes by early rules are
     # stored as a checkpoint, so that every attempt begins with the same data.
     checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)

@@ -33,7 +33,8 @@ def reserve(node_uuid: str, holder: str) -> bool:
     :returns: whether this call has locked the node.
     """
     with transaction.writer() as session:
-        if not _lock_row(session, node_uuid):
+        is_row_locked = _lock_row(session, node_uuid)
+        if not is_row_locked:
             return False
         result: Any = session.execute(
             sa.update(models.Node)
@@ -55,7 +56,8 @@ def unlock(node_uuid: str, holder: str) -> bool:
     :returns: whether this call has unlocked the node.
     """
     with transaction.writer() as session:
-        if not _lock_row(session, node_uuid):
+        is_row_locked = _lock_row(session, node_uuid)
+        if not is_row_locked:
             return False
         return release(session, node_uuid, holder)
 

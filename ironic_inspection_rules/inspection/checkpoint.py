@@ -58,6 +58,7 @@ def of_phase(
         set.
     """
     changes: list[list[Any]] = []
+    # For example ('ports', (0, 'pxe_enabled'), False).
     for root, path, value in target.final_values():
         # "plugin_data" has the changes of plugin data.
         if root == working_copy.PLUGIN_DATA:

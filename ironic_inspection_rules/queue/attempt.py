@@ -126,16 +126,17 @@ class Attempt(inspection.Inspection):
             self._store_run = self.prepare_run(error)
             return error
         except surroundings.Abandoned as exc:
-            # This error is no Exception, because Ironic's code that it passed
-            # through would have caught an Exception and failed the node.
-            raise surroundings.error_of(exc) from exc
+            # Abandoned is no Exception, because Ironic's code that it passed
+            # through would have caught an Exception and failed the node. Its
+            # cause is a LeaseLost or an error of the surroundings.
+            raise surroundings.as_exception(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
         # Hooks and drivers may raise anything. An error of the surroundings,
         # e.g. of the database, must not fail the node; any other error does.
         except Exception as exc:
             if surroundings.are_to_blame(exc):
-                raise surroundings.failure(exc) from exc
+                raise surroundings.as_temporary_failure(exc) from exc
             LOG.exception(
                 'Request %(request)s of node %(node)s failed',
                 {'request': self.request.uuid, 'node': self.request.node_uuid},
@@ -287,7 +288,8 @@ class Attempt(inspection.Inspection):
             # Without the guards, Ironic would fail the node after an error of
             # the surroundings, or would keep only the text of the error.
             for hook in hooks:
-                # Ironic calls a hook and its method "preprocess".
+                # Ironic calls a hook and its method "preprocess"; guard()
+                # decorates both.
                 guarded: Any = self.guard()(hook.obj.__call__)
                 guarded.preprocess = self.guard()(hook.obj.preprocess)
                 driver.inspect.hooks.append(
@@ -329,6 +331,7 @@ class Attempt(inspection.Inspection):
             finally:
                 # This makes the method of the class visible again.
                 del task.node.save
+        # Ironic must not fail the node for an error of the surroundings.
         task.process_event = self._process_event_or_raise
         try:
             conductor_inspection.continue_inspection(
@@ -344,18 +347,19 @@ class Attempt(inspection.Inspection):
     def _process_event_or_raise(
         self, event: str, *args: Any, **kwargs: Any
     ) -> None:
-        """Process an event of the node, but do not fail it without need.
+        """Process an event of the node, or raise the error that led to it.
 
-        While Ironic inspects the node, this replaces the method of the task.
-        Ironic calls ``process_event('fail')`` while it handles the error that
-        is the reason.
+        While Ironic inspects the node, this replaces ``process_event`` of the
+        task.
 
-        :raises: Abandoned if the surroundings caused this error, because the
-            next attempt may succeed; the error itself if the state of the node
-            has no such event, because the error of the transition would hide
-            it.
+        :raises: Abandoned if an error of the surroundings led to the event
+            "fail", because the next attempt may succeed; the error that led to
+            the event if the state of the node has no such event, because the
+            error of the transition would hide it.
         """
         task = self.task
+        # Ironic fails a node while it handles the error that is the reason: it
+        # calls process_event('fail') in "except Exception".
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise surroundings.Abandoned() from cause

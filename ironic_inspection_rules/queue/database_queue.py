@@ -85,8 +85,8 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """Store a request; it is committed when this returns.
 
-        A node has at most one open request. If the node has one already, it
-        depends on both requests what happens:
+        A node has at most one open request. If the node has one already, both
+        requests decide what happens:
 
         * A request of an earlier inspection ends.
         * A posted inventory ends a request of another event that waits or
@@ -142,8 +142,8 @@ class DatabaseQueue:
             )
         # Call them only after the commit, because the workers that they wake
         # could not find the request before.
-        for call in self._after_put:
-            call()
+        for function in self._after_put:
+            function()
         return request
 
     def _try_put(
@@ -193,20 +193,21 @@ class DatabaseQueue:
         open_request = _read_request(row)
         if is_new:
             return open_request
-        displaces = queue_request.displaces(event, open_request)
-        if not trusted and (displaces or open_request.state == state.WAITING):
+        may_renew = queue_request.displaces(event, open_request)
+        if not trusted and (may_renew or open_request.state == state.WAITING):
             # An unknown sender may only repeat the data that already wait.
-            waiting = unprocessed.get(row.unprocessed_id)
-            if waiting is None and row.unprocessed_id is not None:
+            waiting_data = unprocessed.get(row.unprocessed_id)
+            if waiting_data is None and row.unprocessed_id is not None:
                 # The data were replaced between the two reads.
                 return None
-            if waiting is not None:
+            if waiting_data is not None:
                 sender = values['sender']
-                _refuse_other_data(waiting, data, open_request, sender)
+                # This raises AnotherSender if the data differ.
+                _refuse_other_data(waiting_data, data, open_request, sender)
                 if event == queue_request.REAPPLY:
                     # The open request already does what this one asks for.
                     return open_request
-        if not displaces:
+        if not may_renew:
             raise exceptions.RequestPending(node_uuid)
         # Use the token that was read: a worker that has claimed the request
         # since then has another token, and already processes the data.
@@ -476,12 +477,8 @@ class DatabaseQueue:
 
         A request that is not settled before its lease ends is returned again.
         """
-        return [
-            _read_request(row)
-            for row in leases.claim_unsettled(
-                self._lease, sorted(state.TERMINAL)
-            )
-        ]
+        rows = leases.claim_unsettled(self._lease, sorted(state.TERMINAL))
+        return [_read_request(row) for row in rows]
 
     def settle(
         self, request: queue_request.Request, transaction: typing.Any = None
@@ -503,10 +500,8 @@ class DatabaseQueue:
         :param holder: name of a delivery, e.g.
             ``inspection-request:<uuid>:3``.
         """
-        deliveries = [
-            _read_request(row).delivery
-            for row in leases.list_held_requests(node_uuid)
-        ]
+        rows = leases.list_held_requests(node_uuid)
+        deliveries = [_read_request(row).delivery for row in rows]
         return holder in deliveries
 
     def find(self, uuid: str) -> queue_request.Request:
@@ -523,9 +518,8 @@ class DatabaseQueue:
         :param limit: maximum number of requests to remove.
         :returns: the number of requests removed.
         """
-        return db_request.destroy_done_requests(
-            timeutils.utcnow() - datetime.timedelta(seconds=age), limit
-        )
+        ended_before = timeutils.utcnow() - datetime.timedelta(seconds=age)
+        return db_request.destroy_done_requests(ended_before, limit)
 
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
         """Return the open request of a node, without its data.

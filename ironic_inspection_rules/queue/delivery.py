@@ -78,6 +78,7 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
         refusal = f'given up after {request.attempts} attempts; {cause}'
         return RunDecision(state.ERROR, refusal)
     event = _TRANSITION_EVENTS[request.event]
+    # The verdict of the table of states, and the state after the event.
     change = state.CHANGES[request.state, event]
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
@@ -186,17 +187,17 @@ class Delivery:
         :raises: LeaseLost if this is not the last delivery of the request; any
             error that is raised before the attempt is counted.
         """
-        check = queue_node.check(attempt.task.node, self.request)
-        if check.done:
+        node_check = queue_node.check(attempt.task.node, self.request)
+        if node_check.done:
             attempt.prepare_earlier_run()
             log_request(
                 LOG.info, self.request, 'an earlier attempt has finished it'
             )
             return self._end(self.request, None, attempt)
-        if check.superseded:
+        if node_check.superseded:
             return self._end(self.request, queue_request.OVERTAKEN, attempt)
         decision = decide(self.request, self.max_attempts)
-        refusal = check.obstacle or decision.refusal
+        refusal = node_check.obstacle or decision.refusal
         if refusal:
             return self._refuse(attempt, refusal)
         # Count the attempt before it begins, because a request that kills

@@ -245,8 +245,9 @@ class UnservedRequests:
     def check(self) -> None:
         """Log once every driver and conductor group whose requests wait."""
         waiting = set()
-        for kind in backlog.read_unserved(self._served, self._patience):
-            driver_and_group = (kind.driver, kind.conductor_group)
+        unserved_nodes = backlog.read_unserved(self._served, self._patience)
+        for unserved in unserved_nodes:
+            driver_and_group = (unserved.driver, unserved.conductor_group)
             waiting.add(driver_and_group)
             if driver_and_group not in self._warned:
                 LOG.warning(
@@ -256,7 +257,7 @@ class UnservedRequests:
                     ': is there an ironic-inspection-worker with this driver '
                     'in [DEFAULT]enabled_hardware_types and this group in '
                     '[inspection_queue]conductor_groups?',
-                    kind._asdict(),
+                    unserved._asdict(),
                 )
         # Forget the pairs that are served now, so that there is another
         # warning if their requests wait again.

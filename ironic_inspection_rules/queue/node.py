@@ -183,9 +183,10 @@ def lock(
         except ironic_exception.NodeLocked as exc:
             # On the second try, another holder has locked the node since the
             # first try, and is working.
-            if is_second_try or not _unlock_dead_holder(
+            may_try_again = not is_second_try and _unlock_dead_holder(
                 context, requests, request
-            ):
+            )
+            if not may_try_again:
                 raise exceptions.NodeBusy(str(exc)) from exc
         is_second_try = True
 
@@ -344,7 +345,6 @@ def is_overdue(node, timeout: float) -> bool:
         # The time was removed when a request with the node's data was
         # accepted.
         return False
-    waits_until = timeutils.normalize_time(started) + datetime.timedelta(
-        seconds=timeout
-    )
-    return bool(waits_until < timeutils.utcnow())
+    longest_wait = datetime.timedelta(seconds=timeout)
+    deadline = timeutils.normalize_time(started) + longest_wait
+    return bool(deadline < timeutils.utcnow())

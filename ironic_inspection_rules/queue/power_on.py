@@ -127,7 +127,9 @@ class Throttle:
             # This raises Stopping if the process stops.
             self._sleep(0)
         try:
-            with retrying(self._get_lock):
+            held_lock = retrying(self._get_lock)
+            # This releases the lock at its end.
+            with held_lock:
                 self._outage.over()
                 yield
         finally:

@@ -112,7 +112,7 @@ def are_to_blame(exc: BaseException | None) -> bool:
     The surroundings are the database, the message broker, the coordination
     service, the lock of the node, and threads.
     """
-    return any(map(_is_of_surroundings, chain(exc)))
+    return any(_is_of_surroundings(error) for error in chain(exc))
 
 
 def chain(exc: BaseException | None) -> Iterator[BaseException]:
@@ -128,7 +128,7 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
         exc = exc.__cause__ or exc.__context__
 
 
-def failure(exc: BaseException) -> exceptions.TemporaryFailure:
+def as_temporary_failure(exc: BaseException) -> exceptions.TemporaryFailure:
     """Return the error with which to end an attempt.
 
     After a TemporaryFailure the attempt does not count; after a
@@ -144,15 +144,16 @@ def failure(exc: BaseException) -> exceptions.TemporaryFailure:
     return exceptions.DoubtfulFailure(str(exc))
 
 
-def error_of(abandoned: Abandoned) -> Exception:
-    """Return the error for which an attempt was abandoned.
+def as_exception(abandoned: Abandoned) -> Exception:
+    """Return the Exception for which an attempt was abandoned.
 
-    :returns: LeaseLost, or the result of :func:`failure` for the error.
+    :returns: LeaseLost, or a TemporaryFailure for an error of the
+        surroundings, see :func:`as_temporary_failure`.
     """
     cause = abandoned.__cause__ or abandoned
     if isinstance(cause, exceptions.LeaseLost):
         return cause
-    return failure(cause)
+    return as_temporary_failure(cause)
 
 
 def _is_of_surroundings(exc: BaseException) -> bool:

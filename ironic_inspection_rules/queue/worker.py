@@ -382,7 +382,8 @@ class Worker:
                     return None
                 failures += 1
                 self._outage.failed(exc)
-                self.pause(self._seconds_to_wait(failures))
+                seconds = self._seconds_to_wait(failures)
+                self.pause(seconds)
                 continue
             # Any answer of the queue ends an outage.
             self._outage.over()

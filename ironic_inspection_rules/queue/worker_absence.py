@@ -58,6 +58,8 @@ class WorkerAbsence:
         except db_exc.DBError as exc:
             LOG.debug('The backlog cannot be read: %s', exc)
             return
+        # None means that no request waits for too long, or that a worker
+        # processes one.
         if neglected is not None and not self._warned:
             LOG.warning(
                 '%(waiting)d inspection requests wait, the first for '

@@ -40,7 +40,7 @@ class DeliveryTestCase(base.GlueTestCase):
             for phase in phases:
                 phase(self.task, {}, self.plugin_data)
         except surroundings.Abandoned as exc:
-            raise surroundings.error_of(exc) from exc
+            raise surroundings.as_exception(exc) from exc
         finally:
             self.request = current.request
 
