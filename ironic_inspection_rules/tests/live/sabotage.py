@@ -26,7 +26,6 @@ from ironic.drivers.modules.inspector.hooks import base
 
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.inspection import inspection
-from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
 
@@ -51,7 +50,7 @@ class Sabotage(base.InspectionHook):
 
     def __init__(self) -> None:
         _before(delivery.Delivery, 'carry_out', 'get')
-        _before(attempt.Attempt, 'check', 'lock')
+        _before(delivery.Delivery, '_process', 'lock')
         _after(inspection.Inspection, 'run_phase', 'save', model.MAIN)
         _before(database_queue.DatabaseQueue, 'consume', 'consume')
         _after(database_queue.DatabaseQueue, 'consume', 'unlock')
