@@ -154,8 +154,8 @@ class Delivery:
         the node cannot be locked, the request is returned to the queue or
         ends, see :meth:`_give_back`.
 
-        :returns: LOST if the lease is lost, i.e. if another worker has the
-            request.
+        :returns: how the delivery ended; LOST if another worker has got the
+            request meanwhile.
         """
         request = self.request
         try:
@@ -165,6 +165,7 @@ class Delivery:
             except exceptions.NodeGone as exc:
                 return self._end(request, str(exc))
             except exceptions.LeaseLost:
+                # The outer block handles this.
                 raise
             # Catch everything: after any error, the request is tried again or
             # ends.
