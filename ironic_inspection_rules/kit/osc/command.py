@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Base classes of openstack commands: errors, escaping and missing APIs."""
+"""Base classes of the commands of this package for ``openstack``.
+
+They do three things for all commands. They escape control characters in
+output and errors, because names and messages may come from machines. They
+replace errors of libraries with messages for users. And they say so if the API
+that answers is not Ironic's, or lacks this plugin.
+"""
 
 import functools
 import sys
@@ -26,7 +32,11 @@ _PACKAGE = 'ironic_inspection_rules'
 
 
 class _Application:
-    """The application of a command, with guarded output streams."""
+    """The application of a command, with escaped output streams.
+
+    Text that is written to :attr:`stdout` and :attr:`stderr` gets its control
+    characters escaped. All other attributes are those of the application.
+    """
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -45,16 +55,19 @@ class Guarded:
     """The words of a call, which its help shows."""
 
     def get_parser(self, prog_name: str) -> Any:
-        """Return a parser that accepts options between positional arguments.
+        """Return the parser for the arguments of the command.
 
-        Invalid arguments end the command with status 1, because 2, the status
-        of argparse, is a result of some commands.
+        It differs from a parser of argparse in two ways: options may stand
+        between positional arguments, and invalid arguments end the command
+        with status 1 instead of 2. Some commands return 2 as a result, e.g. if
+        a plan has changes.
         """
         parser = super().get_parser(prog_name)  # type: ignore[misc]
         self.add_arguments(parser)
         arguments.show_example(parser, self.example)
-        # The default parser only accepts one run of positional arguments.
+        # By default, argparse would refuse "plan a.yaml --prune b.yaml".
         parser.parse_args = parser.parse_intermixed_args
+        # argparse calls this function for invalid arguments.
         parser.error = functools.partial(_exit_with_usage, parser)
         return parser
 
@@ -63,44 +76,48 @@ class Guarded:
 
     @property
     def baremetal(self) -> Any:
-        """The bare metal proxy of openstacksdk.
+        """The bare metal proxy of openstacksdk, for requests to Ironic.
 
-        By default, the ``openstack`` command requests the newest microversion
-        that python-ironicclient knows. That client falls back to an older
-        microversion, but openstacksdk would refuse an older Ironic.
+        Its default API version is set to 1, without a microversion. Otherwise
+        openstacksdk would use the version of the ``openstack`` command, which
+        is the newest that python-ironicclient knows, and would refuse an older
+        Ironic.
         """
         manager = self.app.client_manager
         if not hasattr(manager, 'sdk_connection'):
-            # The command "baremetal" of python-ironicclient offers the same
-            # commands, but only has the configuration of a connection.
+            # The application is "baremetal" of python-ironicclient. It runs
+            # the same commands, but does not open a connection itself.
             manager.sdk_connection = connection.Connection(
                 config=manager.cloud_region
             )
         cloud = manager.sdk_connection
-        # Set only the major version, because every call requests the
-        # microversion that it needs.
+        # Every call of this package requests the microversion that it needs.
         cloud.config.config['baremetal_api_version'] = '1'
         return cloud.baremetal
 
     def run(self, parsed_args: Any) -> Any:
-        """Run the command, and escape control characters in output and errors.
+        """Run the command with escaped output, and replace its errors.
 
-        Names and messages come from machines and other users, and may contain
-        control characters for the terminal.
+        The output is escaped, because names and messages may come from
+        machines, and may contain control characters for the terminal.
 
-        :raises: CommandError with a message for the user, for any error of the
-            command; the error itself if its text is already that message.
+        :returns: the exit status of the command.
+        :raises: CommandError with a message for the user, instead of any error
+            of the command. If the error already has this message as its text,
+            the error itself is raised.
         """
         app = self.app
+        # While the command runs, it sees an application whose streams escape.
         self.app = _Application(app)
         try:
             return super().run(parsed_args)  # type: ignore[misc]
-        # Catch everything, because any error may contain text from others.
+        # Catch everything, because the text of any error may come from a
+        # machine, and must be escaped.
         except Exception as exc:
             # Keep the order of output and error if both go to one file.
             self.app.stdout.flush()
-            # If the API has no plugin, or belongs to another service, the
-            # reason in its answer would mislead the user.
+            # If the API has no plugin, or belongs to another service, its own
+            # error, e.g. "Not found", would mislead the user.
             why_missing = self._why_call_is_missing(exc)
             message = why_missing or _message_for_user(exc)
             if message == str(exc):
@@ -110,15 +127,20 @@ class Guarded:
             self.app = app
 
     def _why_call_is_missing(self, exc: Exception) -> str | None:
-        """Return why the API does not know a call; None for other errors.
+        """Find out whether a call failed because the API does not know it.
 
-        :returns: a sentence if Ironic lacks this plugin, or if the endpoint
-            does not belong to Ironic; None also if the API does not answer.
+        The API does not know the calls of this package if Ironic runs without
+        the plugin, or if the endpoint belongs to another service.
+
+        :param exc: the error of the command.
+        :returns: a sentence for the user. None if Ironic has the plugin, if
+            the API does not answer, and for an error that is not about an
+            answer; the message of the error itself is shown then.
         """
         if not isinstance(exc, sdk_exceptions.HttpException):
             return None
         if exc.response is None:
-            # There was no answer.
+            # The API did not answer.
             return None
         try:
             if inspection_rule.has_plugin(self.baremetal):
@@ -130,8 +152,10 @@ class Guarded:
                     'and restart the API'
                 )
         except http.REQUEST_ERRORS:
-            # Report the first error instead.
+            # The API does not answer these requests. The error of the command
+            # is more important to the user.
             return None
+        # Another service has answered.
         return (
             _(
                 'No API of Ironic is at %s: check the endpoint of the bare '
@@ -142,17 +166,22 @@ class Guarded:
 
 
 def _message_for_user(error: Exception) -> str:
-    """Return the message of an error, without control characters.
+    """Return the message of an error for users, without control characters.
 
-    KeyError, TypeError and AttributeError often mean that an answer of the
-    service has an unexpected form, because commands read answers without
-    checking them first. A missing member raises KeyError, and a member that is
-    null or has another type raises TypeError or AttributeError. For these
-    errors, the message says that the answer may be the reason.
+    Commands read answers of the API without checking them first. If an answer
+    has an unexpected form, they fail with one of three errors, for which the
+    message says that the answer may be the reason:
+
+    * ``KeyError``: a member of the answer is missing.
+    * ``TypeError`` or ``AttributeError``: a member is null, or has another
+      type.
+
+    The message also says so if an answer is not JSON. For all other errors, it
+    is the text of the error.
     """
     reason = escapes.escaped(str(error))
     if isinstance(error, requests.JSONDecodeError):
-        # The error comes from a call of the SDK, which does not name the URL.
+        # The error does not have the URL, so the message cannot name it.
         return (
             _(
                 'An answer is no JSON (%s): check the endpoint of the bare '
@@ -160,9 +189,8 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
-    # A KeyError of a library is not about an answer, because only this package
-    # looks up the members. But a value of the wrong type may be passed on to a
-    # library, so a TypeError or AttributeError counts wherever it is raised.
+    # Only this package looks up members of answers, so a KeyError of a library
+    # is about something else.
     if isinstance(error, KeyError) and _is_raised_here(error):
         return (
             _(
@@ -171,6 +199,8 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
+    # A library raises these errors too, if a value of an answer with the wrong
+    # type is passed to it.
     if isinstance(error, TypeError | AttributeError):
         return (
             _(
@@ -180,23 +210,24 @@ def _message_for_user(error: Exception) -> str:
             )
             % reason
         )
-    # Errors of the SDK have Ironic's message in "details". Prefer it to str(),
-    # which would start with the class, the status and the URL.
+    # Errors of the SDK have Ironic's message in "details". Their str() would
+    # start with the class, the status and the URL.
     details = getattr(error, 'details', None)
     return escapes.escaped(details or str(error))
 
 
 def _is_raised_here(error: Exception) -> bool:
-    """Return whether this package raised an error, not a library or plugin.
+    """Return whether an error was raised by code of this package.
 
-    Only this package reads members of answers with ``answer['name']``. A
-    ``KeyError`` of other code is a bug of that code.
+    Other code, e.g. a library, may have raised it after this package called
+    the code.
     """
-    module = ''
-    # The last frame has raised the error.
+    raising_module = ''
+    # The frames go from the outermost call to the code that raised the error,
+    # so the last frame decides.
     for frame, _line in traceback.walk_tb(error.__traceback__):
-        module = frame.f_globals.get('__name__', '')
-    return module.startswith(f'{_PACKAGE}.')
+        raising_module = frame.f_globals.get('__name__', '')
+    return raising_module.startswith(f'{_PACKAGE}.')
 
 
 class BaremetalCommand(Guarded, command.Command):
@@ -212,7 +243,10 @@ class ShowOne(Guarded, command.ShowOne):
 
 
 class ErrorCell(columns.FormattableColumn):
-    """A cell with an error; people see only its shortened reason."""
+    """A table cell with an error.
+
+    A table shows only the reason, shortened. JSON has the whole error.
+    """
 
     def human_readable(self) -> str:
         """Return the shortened reason."""
@@ -220,9 +254,9 @@ class ErrorCell(columns.FormattableColumn):
 
 
 def _exit_with_usage(parser: Any, message: str) -> None:
-    """Print the usage and a message, and exit with status 1.
+    """Print the usage of a command and a message, and exit with status 1.
 
-    The parser itself would exit with 2, which is a result of some commands.
+    argparse itself would exit with 2, which some commands return as a result.
     """
     parser.print_usage(sys.stderr)
     parser.exit(
@@ -233,7 +267,7 @@ def _exit_with_usage(parser: Any, message: str) -> None:
 
 
 def extract_reason(error: str) -> str:
-    """Return the reason in an error, which Ironic writes after other text.
+    """Return the part of an error of Ironic that follows ``Reason:``.
 
     For example, ``Failed to inspect hardware. Reason: no disk`` becomes ``no
     disk``. An error without ``Reason:`` is unchanged.

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Export inventories to files, optionally anonymized."""
+"""Implement ``inspection data export``, which writes inventories to files.
+
+The file of a node, e.g. ``rack1-07.json``, has its inventory and its plugin
+data: ``{"inventory": {…}, "plugin_data": {…}}``. With ``--anonymize``, names,
+serial numbers and addresses are replaced by others of the same form, so that
+the files can be given to other people.
+"""
 
 import contextlib
 import functools
@@ -96,7 +102,8 @@ class ExportInspectionData(command.BaremetalCommand):
             anonymizer = _build_anonymizer(parsed_args)
             directory = pathlib.Path(parsed_args.directory)
             directory.mkdir(parents=True, exist_ok=True)
-            # With --force it is not listed, which may be forbidden.
+            # With --force the directory is not listed, because the user may be
+            # allowed to write to it, but not to read it.
             if not parsed_args.force and any(directory.iterdir()):
                 raise osc_exceptions.CommandError(
                     _(
@@ -119,16 +126,19 @@ class ExportInspectionData(command.BaremetalCommand):
         directory: pathlib.Path,
         jobs: int,
     ) -> None:
-        """Write the data of every selected node to a file of the directory.
+        """Write a file for every selected node, and print how many there are.
 
-        Finally, the numbers of files and of nodes without data are printed.
+        Nodes about which Ironic has no data get no file. Their number is
+        printed on standard error.
 
         :param anonymizer: replaces names and numbers; None leaves the data
             unchanged.
-        :param jobs: how many nodes are read in parallel.
+        :param directory: the directory for the files, which must exist.
+        :param jobs: the number of nodes that are read in parallel.
         """
         baremetal = self.baremetal
         written = 0
+        # Two nodes must not get the same file.
         used_names: set[str] = set()
         nodes = selection.read_matching_nodes(baremetal)
         with parallel.RequestThreads(jobs) as threads:
@@ -164,9 +174,10 @@ class ExportInspectionData(command.BaremetalCommand):
 def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
     """Build the anonymizer of ``--anonymize``; None without the option.
 
-    A secret key decides by what a name is replaced. If the key is in the file
-    of ``--key``, two exports with the same file have the same replacements.
-    Otherwise the key is random, and every export has its own replacements.
+    The replacement of a name is computed from the name and a secret key. With
+    the key in the file of ``--key``, every export replaces a name by the same
+    other name. Without ``--key`` the key is random, and the next export has
+    different replacements.
 
     :raises: CommandError for ``--key`` without ``--anonymize``, or if the key
         is so short that it could be guessed.
@@ -199,54 +210,61 @@ def _read_machine(
 ) -> dict[str, Any] | None:
     """Read the newest inventory and plugin data of a node from Ironic.
 
+    If the last inspection failed, these are its data. Otherwise they are the
+    stored inventory, which comes from the last successful inspection.
+
     :param anonymizer: replaces names and numbers; None leaves the data
         unchanged.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :returns: ``inventory`` and ``plugin_data``; None if Ironic has no data.
+    :returns: ``{'inventory': …, 'plugin_data': …}``; None if Ironic has no
+        data.
     """
     uuid = node_fields['uuid']
     newest = None
-    # Without the plugin, Ironic has no runs.
+    # An Ironic without the plugin does not know this request.
     with contextlib.suppress(sdk_exceptions.NotFoundException):
         newest = inspection_run.get_failed_data(baremetal, uuid)
-    # If the last inspection failed, its data are newer than the stored
-    # inventory, which comes from the last successful inspection.
     if newest is None:
+        # The last inspection did not fail.
         try:
             newest = node.inventory(baremetal, uuid)
         except sdk_exceptions.NotFoundException:
             return None
     plugin_data = dict(newest['plugin_data'] or {})
-    # Rules leave a trace in plugin data, which does not belong to the machine.
+    # The trace says what rules did. It is not data of the machine.
     plugin_data.pop(model.TRACE_KEY, None)
     data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
     if anonymizer is None:
         return data
-    # The machine may have the name of the node, which is then also replaced.
-    names = []
+    # The name of the node may occur in the data, e.g. as the host name. It is
+    # replaced there, too.
+    names_to_replace = []
     if node_fields['name']:
-        names.append(node_fields['name'])
-    return anonymizer.machine(data, names)
+        names_to_replace.append(node_fields['name'])
+    return anonymizer.machine(data, names_to_replace)
 
 
 def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
-    """Write JSON to a file, completely or not at all."""
-    # Use another suffix, so that an incomplete file is not mistaken for an
-    # inventory.
+    """Write data as JSON to a file, completely or not at all.
+
+    The data are first written to a file with the suffix ``.part``, which is
+    renamed when it is complete. If writing fails or is interrupted, this file
+    is removed.
+    """
     unfinished = path.with_suffix('.part')
-    # If an error or an interrupt leaves the block before its last line, the
-    # unfinished file is removed.
-    with contextlib.ExitStack() as on_error:
+    # The callbacks of the stack run when the block is left, also by an error.
+    with contextlib.ExitStack() as cleanup:
         with (
             exceptions.naming(str(unfinished)),
             open(unfinished, 'w', encoding='utf-8') as stream,
         ):
-            on_error.callback(os.unlink, unfinished)
+            cleanup.callback(os.unlink, unfinished)
             json.dump(data, stream, indent=2)
             stream.write('\n')
         os.replace(unfinished, path)
-        # The file is complete, so nothing must be removed.
-        on_error.pop_all()
+        # The file is complete. Drop the callback, because there is nothing to
+        # remove.
+        cleanup.pop_all()
 
 
 def _choose_file_name(
@@ -254,14 +272,18 @@ def _choose_file_name(
     anonymizer: machine.Anonymizer | None,
     used: set[str],
 ) -> str:
-    """Choose the file name of a node, e.g. ``rack1-07.json``.
+    """Choose the file name of a node, and add it to the used names.
 
-    Characters that are not safe in file names are replaced. If that changes
-    the name, or if another node has the same name, the UUID is appended: the
-    node ``a/b`` has the file ``a_b-<UUID>.json``.
+    * Usually it is the name of the node: ``rack1-07.json``.
+    * A node without a name has its UUID: ``<UUID>.json``.
+    * If the name has characters that are not safe in file names, they are
+      replaced, and the UUID is appended: ``a/b`` becomes ``a_b-<UUID>.json``.
+    * If another node already has the file name, the UUID is appended.
 
-    :param used: the names that are already used, in lower case because some
-        file systems ignore case. The chosen name is added.
+    :param node_fields: the node, with ``uuid`` and ``name``.
+    :param anonymizer: replaces the name and the UUID; None keeps them.
+    :param used: the used names without ``.json``, in lower case because some
+        file systems ignore case.
     """
     name = node_fields['name'] or ''
     uuid = node_fields['uuid']

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands for tables: list, show, and compare with machines."""
+"""Commands for tables: list, show, and compare with machines.
+
+A table has rows of data that rules look up by a key, e.g. by serial number.
+Ironic can compare the rows with the machines that it has inspected. The
+comparison gives every machine and row a state: ``right``, ``wrong`` if values
+differ, ``missing`` if no machine has the key of a row, ``unexpected`` if no
+row has the key of a machine, or ``twice`` if several machines have the same
+key, or no key at all.
+"""
 
 import json
 from typing import Any
@@ -23,23 +31,21 @@ class ListInspectionTables(command.Lister):
     example = '-f yaml'
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per table.
-
-        The size of a table is its number of rows.
-        """
-        columns = ('Name', 'Rows', 'Revision', 'Built In', 'Columns')
+        """Return the titles of the columns, and one row per table."""
+        titles = ('Name', 'Rows', 'Revision', 'Built In', 'Columns')
         rows = []
-        for definition in inspection_table.inspection_tables(self.baremetal):
+        for described in inspection_table.inspection_tables(self.baremetal):
+            number_of_rows = described['size']
             rows.append(
                 (
-                    definition['name'],
-                    definition['size'],
-                    definition['revision'],
-                    definition['built_in'],
-                    ', '.join(definition['columns']),
+                    described['name'],
+                    number_of_rows,
+                    described['revision'],
+                    described['built_in'],
+                    ', '.join(described['columns']),
                 )
             )
-        return columns, rows
+        return titles, rows
 
 
 class ShowInspectionTable(command.Lister):
@@ -56,22 +62,26 @@ class ShowInspectionTable(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns of the table, and all rows or a single row."""
+        """Return the titles of the columns, and the rows of the table.
+
+        The first cell of a row is its key. With ``--key``, only the row with
+        this key is returned.
+        """
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(
             baremetal, parsed_args.table, key=parsed_args.key
         )
-        # For example, {'key': '1DA99XYZ', 'row': {'serial': '1DA99XYZ', …}}.
+        # A row is e.g. {'key': '1DA99XYZ', 'row': {'serial': '1DA99XYZ', …}}.
         keyed_rows = described['rows']
         if parsed_args.key is None:
-            # The answer above only has the first page of rows.
+            # The answer has only the first page of rows. Read all pages.
             keyed_rows = inspection_table.inspection_table_rows(
                 baremetal, parsed_args.table
             )
         columns = described['columns']
         rows = []
         for keyed_row in keyed_rows:
-            # A row may lack columns that other rows have.
+            # A row may lack columns that other rows have. Such cells are None.
             cells = [keyed_row['row'].get(column) for column in columns]
             rows.append((keyed_row['key'], *cells))
         return ('Key', *columns), rows
@@ -119,7 +129,10 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the machines, and return 2 if one of them is not right."""
+        """Print the machines and rows, and return the exit status.
+
+        :returns: 2 if a machine or a row is not right, otherwise 0.
+        """
         machines = inspection_table.inspection_table_machines(
             self.baremetal, parsed_args.table, parsed_args.state
         )
@@ -138,9 +151,11 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         return 0
 
     def _read_table(self, name: str) -> engine_table.Table:
-        """Read a table without its secret columns, which Ironic never shows.
+        """Read a table and all its rows, in the form of the offline tools.
 
-        :returns: the table in the form of the offline tools.
+        Secret columns are missing, because Ironic never shows them.
+
+        :param name: the name of the table.
         """
         baremetal = self.baremetal
         described = inspection_table.get_inspection_table(baremetal, name)
@@ -156,9 +171,10 @@ class ListInspectionTableMachines(command.BaremetalCommand):
 
 
 def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
-    """Convert a machine of the API to a finding of the offline tools.
+    """Convert a machine in an answer of the API to a finding.
 
-    This allows the same module to print both kinds of findings.
+    The offline tools also compare machines with tables, and give findings.
+    With the same type, both are printed by the same code.
 
     :param machine: e.g. ``{"key": "1DA99XYZ", "node": "rack1-07", "state":
         "wrong", "differences": [{"column": "rack", "expected": "r1", "found":
@@ -166,7 +182,8 @@ def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
     :raises: Invalid if this release does not know the state.
     """
     if machine['state'] not in table_comparison.STATES:
-        # The counts and the exit status would be wrong for this state.
+        # A later release of the plugin may have more states. This release
+        # could not say whether they are right.
         raise exceptions.Invalid(
             _(
                 'The answer gives machine %(machine)s the state %(state)s, '
@@ -181,7 +198,7 @@ def _as_finding(machine: dict[str, Any]) -> table_comparison.TableFinding:
         )
     differences = []
     for difference in machine['differences']:
-        # The API of a later release may return more members.
+        # Name the members, because a later release may return more of them.
         differences.append(
             table_comparison.ColumnDifference(
                 column=difference['column'],

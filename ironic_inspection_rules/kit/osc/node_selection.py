@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Select nodes by the names, UUIDs and filters of a command line."""
+"""Select nodes by the names, UUIDs and filters of a command line.
+
+The words ``rack1-07 rack1-08`` select two nodes by name. The words
+``driver=ipmi owner=me`` are filters, as in ``GET
+/v1/nodes?driver=ipmi&owner=me``, and select the nodes that match all of them.
+A command line without words selects all nodes.
+"""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -83,13 +89,15 @@ class NodeSelection:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> 'NodeSelection':
-        """Parse the words of a command line into filters or names of nodes.
+        """Build a selection from the words of a command line.
 
-        A word with ``=`` is a filter, e.g. ``owner=me``. Any other word is a
-        name or a UUID. It is not checked here whether Ironic knows a filter.
+        A word with ``=`` is a filter: ``owner=me`` becomes ``{'owner':
+        'me'}``. Any other word is the name or the UUID of a node. Unknown
+        filters are accepted here, because only Ironic knows all filters.
 
         :raises: CommandError if there are both filters and names, if a filter
-            is given twice, or if a parameter is not a filter, e.g. ``limit``.
+            is given twice, or if a word such as ``limit=5`` sets a parameter
+            of the request that is not a filter.
         """
         filters: dict[str, str] = {}
         names = []
@@ -126,7 +134,10 @@ class NodeSelection:
     def read_nodes(
         self, baremetal: Any, *fields: str
     ) -> Iterator[dict[str, Any]]:
-        """Read the selected nodes from Ironic.
+        """Read the selected nodes from Ironic, and yield them one by one.
+
+        Named nodes are read with one request per node. Without names, a list
+        of the nodes that match the filters is read.
 
         :param fields: the names of the fields to read in addition to ``uuid``
             and ``name``.
@@ -137,6 +148,7 @@ class NodeSelection:
             for name in self.names:
                 yield node.node(baremetal, name, names_of_fields)
             return
+        # Ironic refuses an unknown filter, but does not suggest another one.
         try:
             yield from node.nodes(baremetal, self.filters, names_of_fields)
         except sdk_exceptions.BadRequestException as exc:
@@ -146,11 +158,13 @@ class NodeSelection:
     def read_matching_nodes(
         self, baremetal: Any, *fields: str, max_count: int | None = None
     ) -> list[dict[str, Any]]:
-        """Read the selected nodes, and refuse filters that no node matches.
+        """Return the selected nodes, and refuse filters that match no node.
 
-        This is used by commands that make no sense without nodes. If there are
-        no filters, the result may be empty.
+        Such filters are probably a mistake. Without filters, the list may be
+        empty, because Ironic may have no nodes.
 
+        :param fields: the names of the fields to read in addition to ``uuid``
+            and ``name``.
         :param max_count: the maximum number of nodes to read; None for all.
         :raises: CommandError if there are filters and no node matches.
         """
@@ -166,22 +180,28 @@ class NodeSelection:
         return nodes
 
     def _raise_if_unknown_filter(self, refusal: Exception) -> None:
-        """Raise an error with suggestions if a filter is unknown.
+        """Raise an error with a suggestion if the user gave unknown filters.
 
-        :param refusal: Ironic's error, which becomes the cause.
+        For ``name=rack1-07`` the suggestion is to write ``rack1-07``. For
+        other filters it is a known filter with a similar name. If all filters
+        are known, nothing is raised.
+
+        :param refusal: Ironic's refusal of the request, which becomes the
+            cause of the error.
+        :raises: CommandError if a filter is not in :data:`FILTERS`.
         """
         unknown = [name for name in self.filters if name not in FILTERS]
         if not unknown:
+            # Ironic has refused the request for another reason.
             return
-        first = unknown[0]
-        if first in _NAMES:
-            # Instead of "name=rack1-07", the user should write "rack1-07".
-            text = _(
+        first_unknown = unknown[0]
+        if first_unknown in _NAMES:
+            message = _(
                 '"%(name)s" is no filter of nodes; name a node without '
                 'it: %(value)s'
-            ) % {'name': first, 'value': self.filters[first]}
+            ) % {'name': first_unknown, 'value': self.filters[first_unknown]}
         else:
-            text = suggestion.all_unknown(
+            message = suggestion.all_unknown(
                 _('filter of nodes'), unknown, FILTERS
             )
-        raise osc_exceptions.CommandError(text) from refusal
+        raise osc_exceptions.CommandError(message) from refusal

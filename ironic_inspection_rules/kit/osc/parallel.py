@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Send many requests in parallel, and retry them if the API is busy."""
+"""Send many requests in parallel, and retry them if the API is busy.
+
+A command that reads or changes many nodes calls one function per node, in a
+few threads. An error is transient if the same request may succeed later, e.g.
+the status 503 of an API that is restarting. After a transient error the
+function is called again, up to six times in all.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +32,8 @@ EXIT_INTERRUPTED = 130
 _DEFAULT_JOBS = 4
 _MAX_JOBS = 64
 _MAX_ATTEMPTS = 6
+"""Maximum number of calls for one item, including the first call."""
+
 _MAX_WAIT = 10
 """Maximum number of seconds between two attempts."""
 
@@ -44,14 +52,15 @@ def _weigh_one(_item: Any) -> int:
 class RequestThreads:
     """Send requests in threads, and retry them after a transient error.
 
-    This is a context manager. Leaving it ends pauses, drops requests that wait
-    for a thread, and waits for requests that are being sent.
+    This is a context manager, and shows a progress bar inside its block. At
+    the end of the block, e.g. after an interrupt, pauses end at once, requests
+    that wait for a thread are dropped, and running requests are awaited.
 
     :param jobs: the number of threads.
     """
 
     def __init__(self, jobs: int = _DEFAULT_JOBS) -> None:
-        # This is set when the context is left, which ends all pauses.
+        # This is set at the end of the block, and ends all pauses.
         self._stop = threading.Event()
         self._jobs = jobs
         self._pool = futures.ThreadPoolExecutor(jobs)
@@ -75,17 +84,18 @@ class RequestThreads:
     ) -> Iterator[Result]:
         """Call a function with each item, and yield the results in order.
 
-        The calls are made in threads, and are shown in the progress bar. No
-        call is made before the first result is requested. An error of a call
-        is raised instead of its result, and no results follow.
+        The calls are made in threads. After a transient error, a call is
+        repeated. Any other error is raised instead of the result, and ends the
+        iteration. No call is made before the first result is requested.
 
-        :param function: the function, which is called again after a transient
-            error.
-        :param weigh: returns the number of progress steps of an item.
+        :param function: sends the requests for one item, and returns a result.
+        :param title: the text in front of the progress bar.
+        :param weigh: returns how far an item advances the progress bar, e.g.
+            the number of nodes of a page. By default every item counts as 1.
         """
-        # An interrupted command must not hang. Therefore pauses between
-        # attempts end when the context is left, and no attempt follows.
-        call_until_done = tenacity.Retrying(
+        # An interrupted command must not hang. Therefore the end of the block
+        # also ends the pauses between attempts, and no attempt follows.
+        call_with_retries = tenacity.Retrying(
             retry=tenacity.retry_if_exception(is_transient),
             sleep=tenacity.sleep_using_event(self._stop),
             stop=(
@@ -95,36 +105,47 @@ class RequestThreads:
             wait=tenacity.wait_random_exponential(max=_MAX_WAIT),
             reraise=True,
         )
-        task = self._bar.add_task(title, total=sum(map(weigh, items)))
-        # Do not submit all items at once, because results wait in memory for
-        # slower earlier results, and may be large.
+        total_weight = sum(map(weigh, items))
+        task = self._bar.add_task(title, total=total_weight)
+        # Results may be large, and wait in memory until all earlier results
+        # are there. Therefore only a few items are submitted ahead: enough to
+        # keep all threads busy.
         max_submitted = 2 * self._jobs
         not_submitted = iter(items)
         submitted: deque[tuple[Item, futures.Future[Result]]] = deque()
         while True:
-            room = max_submitted - len(submitted)
-            for item in itertools.islice(not_submitted, room):
-                future = self._pool.submit(call_until_done, function, item)
+            # Replace the calls that are done by new calls.
+            free_places = max_submitted - len(submitted)
+            for item in itertools.islice(not_submitted, free_places):
+                future = self._pool.submit(call_with_retries, function, item)
                 submitted.append((item, future))
             if not submitted:
+                # All results have been yielded.
                 break
+            # Wait for the oldest call, because results are yielded in order.
             item, future = submitted.popleft()
             yield future.result()
             self._bar.advance(task, weigh(item))
         self._bar.remove_task(task)
 
     def pause(self, seconds: float) -> None:
-        """Wait for some time, or until the context is left."""
+        """Wait for some time, but at most until the end of the block."""
         self._stop.wait(seconds)
 
 
 def is_transient(failure: BaseException) -> bool:
-    """Return whether the same request may succeed later."""
+    """Return whether the same request may succeed later.
+
+    This holds for some statuses, e.g. 503, if the connection fails, and if the
+    body of an answer is not JSON. It does not hold for an invalid certificate.
+
+    :param failure: the error of a request.
+    """
     if isinstance(failure, sdk_exceptions.HttpException):
         return failure.status_code in _TRANSIENT
     if isinstance(failure, auth_exceptions.SSLError):
-        # SSLError is a subclass of ConnectionError, but a certificate that was
-        # refused once is refused again.
+        # This is a subclass of ConnectionError, but the certificate will be
+        # refused again.
         return False
     return isinstance(
         failure,
@@ -144,7 +165,7 @@ def add_jobs(parser: Any) -> None:
 
 
 def _parse_jobs(text: str) -> int:
-    """Parse a number of threads; larger numbers become 64."""
+    """Parse a number of threads; a number above 64 becomes 64."""
     return min(arguments.parse_positive(text), _MAX_JOBS)
 
 
@@ -152,10 +173,14 @@ def _parse_jobs(text: str) -> int:
 def interruptible(stderr: Any, message: str) -> Iterator[None]:
     """End the command with a message if the user interrupts it.
 
+    This is a context manager around the part of a command that takes long.
+
+    :param stderr: the stream for the message.
     :raises: SystemExit with 130, the status of an interrupted command.
     """
     try:
         yield
     except KeyboardInterrupt:
+        # The traceback would not help the user.
         stderr.write(f'{message}\n')
         raise SystemExit(EXIT_INTERRUPTED) from None

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Load rule files for a command: warnings of lint, refusals and UUIDs."""
+"""Load rule files for a command, and relate their rules to those in force.
+
+Commands such as ``plan`` and ``evaluate`` send the rules of files to Ironic.
+This module prints the warnings of lint about the files, adds file and line to
+errors of Ironic about rules, and finds the stored rules that the rules of the
+files would replace. Rules in force are the stored rules and the built-in
+rules.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
@@ -61,10 +68,13 @@ def add_prune(parser: Any) -> None:
 
 
 def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
-    """Read rule files, and print the first warnings of lint about them.
+    """Read rule files, and print the warnings of lint about them.
 
-    After the first 50 warnings, only the number of the others is printed.
+    A warning is printed as ``rules.yaml:3:5: warning: Note vendors: …``. At
+    most 50 warnings are printed, followed by the number of further warnings.
 
+    :param paths: paths of files and folders; ``-`` is standard input.
+    :param stderr: the stream for the warnings.
     :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read.
     """
     files = file_set.load_all(paths)
@@ -85,28 +95,32 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
             _('and %d more warnings: see "ironic-inspection-rules lint"\n')
             % left_out
         )
-    # From now on the tables are only sent. Data that were built for the checks
-    # would use memory until the command ends.
-    return dataclasses.replace(files, tables=files.tables.without_built())
+    # Lint has built tables in memory to check the rules. Drop them, because
+    # the command only sends the tables in the form of the file.
+    tables_to_send = files.tables.without_built()
+    return dataclasses.replace(files, tables=tables_to_send)
 
 
 @contextlib.contextmanager
 def explain_refusal(
     baremetal: Any, files: file_set.RuleFiles
 ) -> Iterator[None]:
-    """Name file and line in the error if a request refuses rules.
+    """Add file and line to the error if rules of files are refused.
 
-    This is a context manager around requests that send the rules. An error
-    that is not about rules, e.g. of a broken server, is raised unchanged.
+    This is a context manager around requests that send the rules. The message
+    has a line per problem of a rule. If the request is refused for another
+    reason, the message is Ironic's. An error without an answer, an error of a
+    broken server, and an error because Ironic lacks the plugin are raised
+    unchanged.
 
-    :param files: the source of the rules that are sent.
+    :param files: the files with the rules that are sent.
     :raises: CommandError instead of the exception of openstacksdk or this
         package.
     """
     try:
         yield
     except exceptions.InvalidRules as exc:
-        # The rules were refused locally, before a request was sent.
+        # This package has refused the rules, without a request.
         lines = files.format_problems(exc.problems)
         raise osc_exceptions.CommandError(lines or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
@@ -116,30 +130,33 @@ def explain_refusal(
             # The base class of all commands reports that the plugin is
             # missing.
             raise
-        # This is empty if Ironic refuses the request for another reason.
-        lines = files.format_problems(http.read_problems(exc))
+        problems_of_rules = http.read_problems(exc)
+        # This is empty if the refusal is not about rules.
+        lines = files.format_problems(problems_of_rules)
         raise osc_exceptions.CommandError(
             lines or exc.details or str(exc)
         ) from exc
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
-    """Return the rules of files so that all of them have a UUID.
+    """Return the rules of files, and give a UUID to rules without one.
 
-    A rule that ``apply`` would store instead of another rule gets the UUID of
-    that rule. Any other rule without a UUID gets a new UUID here, because the
-    results of evaluations refer to rules by UUID, and the caller would not
-    know a UUID that the server generates.
+    Results of evaluations refer to rules by UUID. Therefore the caller must
+    know the UUIDs before the rules are sent:
+
+    * A rule that ``apply`` would store in place of a stored rule gets the UUID
+      of the stored rule.
+    * Any other rule keeps its UUID, or gets a random UUID if it has none.
 
     :param rules: the rules of the files.
-    :param in_force: rules with conditions and actions. A rule without a UUID
-        is matched by these if it has no description that is unique.
+    :param in_force: the rules in force. They need conditions and actions,
+        because some rules are matched by their whole content.
     """
     rules_of_files = [_with_canonical_uuid(rule) for rule in rules]
     # "apply" does not replace built-in rules.
     stored_rules = [rule for rule in in_force if not rule['built_in']]
-    # A rule is matched by UUID; without a UUID by description if it is unique,
-    # or otherwise by the whole content.
+    # There is one match per rule; it is None if the rule is new. Rules are
+    # matched by UUID, by a unique description, or by the whole content.
     matches = replacement.match(rules_of_files, stored_rules)
     rules_with_uuids: list[Rule] = []
     for rule, match in zip(rules_of_files, matches, strict=True):
@@ -154,14 +171,14 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
 
 
 def _with_canonical_uuid(rule: Rule) -> Rule:
-    """Return a rule with its UUID in the notation of Ironic, if it has one.
+    """Return a rule with its UUID in lower case and with hyphens.
 
-    Ironic uses lower case and hyphens. A text that is not a UUID is unchanged,
-    because Ironic refuses it.
+    This is the notation of Ironic. A rule without a UUID, or with another text
+    in its place, is returned unchanged. Ironic will refuse that text.
     """
-    text = rule.get('uuid')
-    if isinstance(text, str) and uuidutils.is_uuid_like(text):
-        return {**rule, 'uuid': str(uuid.UUID(text))}
+    written_uuid = rule.get('uuid')
+    if isinstance(written_uuid, str) and uuidutils.is_uuid_like(written_uuid):
+        return {**rule, 'uuid': str(uuid.UUID(written_uuid))}
     return rule
 
 
@@ -170,26 +187,27 @@ def rules_after_apply(
 ) -> list[Rule]:
     """Return the rules that would be in force after files are applied.
 
+    A rule of the files takes the place of the rule with the same UUID. Other
+    rules of the files come last. Built-in rules stay. Stored rules that are
+    not in the files stay unless ``prune`` is true.
+
     :param rules: the rules of the files, with UUIDs; see :func:`with_uuids`.
-    :param in_force: the rules that are in force now.
-    :param prune: whether stored rules that are not in the files are removed.
+    :param in_force: the rules that are in force now, in order.
     """
-    not_placed = {str(rule['uuid']): rule for rule in rules}
+    # Rules of the files that have no place yet, by UUID.
+    remaining = {str(rule['uuid']): rule for rule in rules}
     after_apply = []
     for rule in in_force:
-        if rule['uuid'] in not_placed:
-            # Rules run in this order, so a rule takes the place of the rule
-            # that it replaces.
-            after_apply.append(not_placed.pop(rule['uuid']))
+        if rule['uuid'] in remaining:
+            after_apply.append(remaining.pop(rule['uuid']))
         elif rule['built_in'] or not prune:
             after_apply.append(rule)
-    # Rules that replace no other rule are stored last.
-    new_rules = not_placed.values()
+    new_rules = remaining.values()
     return [*after_apply, *new_rules]
 
 
 def lint_rule(rule: dict[str, Any]) -> list[str]:
-    """Return the warnings of lint about a rule that is in no file."""
+    """Return the messages of lint's warnings about a rule that has no file."""
     rule_file = document.parse('-', json.dumps([rule]))
     warnings = _lint_documents([rule_file], table_file.NO_TABLES)
     return [finding.message for finding in warnings]
@@ -198,15 +216,18 @@ def lint_rule(rule: dict[str, Any]) -> list[str]:
 def _lint_documents(
     documents: Sequence[document.Document], tables: table_file.FileTables
 ) -> list[lint.Finding]:
-    """Return the warnings of lint about rules.
+    """Return the warnings of lint about the rules of files.
 
-    Errors are skipped, because Ironic refuses such rules with a reason. A
-    warning about a sensitive rule only names the kind of mistake, because
-    others may read the output of a command, but not the rule.
+    Errors of lint are skipped, because Ironic refuses rules with errors, and
+    says why. A warning about a sensitive rule must not quote the rule,
+    because more people read the output of a command than the file. Therefore
+    its message is replaced by a description of the mistake.
 
-    :param tables: the tables of the files.
+    :param documents: the parsed files.
+    :param tables: the tables of the files, which rules may look up.
     """
-    # Rules are identified by the path of their file and their label.
+    # A finding names its rule by the path of the file and the label of the
+    # rule, e.g. ('rules.yaml', 'Note vendors').
     sensitive_rules = set()
     for rule_file in documents:
         for rule in file_rule.list_rules(rule_file):
@@ -220,12 +241,13 @@ def _lint_documents(
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:
-            # Ironic refuses fields that only built-in rules may have.
+            # The rule has a field that only built-in rules may have. Ironic
+            # refuses it.
             continue
         is_sensitive = (finding.path, finding.rule) in sensitive_rules
-        # The message of READABLE_SECRET does not contain any part of the rule.
-        shows_content = finding.check != lint.READABLE_SECRET
-        if is_sensitive and shows_content:
+        # Messages of all checks but this one may quote the rule.
+        may_quote_rule = finding.check != lint.READABLE_SECRET
+        if is_sensitive and may_quote_rule:
             message = _(
                 '%(mistake)s "ironic-inspection-rules lint" says where'
             ) % {'mistake': lint.DESCRIPTIONS[finding.check]}

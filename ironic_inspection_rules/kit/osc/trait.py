@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands for traits: ``node trait find`` and ``trait list``."""
+"""Commands for traits: ``node trait find`` and ``trait list``.
+
+A trait is a property of a node that Nova matches with flavors, e.g.
+``CUSTOM_BIG``. ``node trait find`` lists nodes by their traits. ``trait list``
+lists traits, and the number of nodes that have each of them.
+"""
 
 from typing import Any
 
@@ -48,10 +53,14 @@ class FindNodes(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per node that the traits select.
+        """List the nodes that fit the given traits, with the wanted fields.
 
-        :raises: CommandError if no trait is given, because all nodes would be
-            listed.
+        A node must fit all options that are given. ``--fields`` names the
+        fields; by default these are :data:`_FIELDS`.
+
+        :returns: the titles of the columns, and one row per node.
+        :raises: CommandError if no trait is given, because the list would have
+            all nodes.
         """
         filters = {
             'traits': parsed_args.trait,
@@ -64,15 +73,18 @@ class FindNodes(command.Lister):
                 _('Give at least one trait to look for.')
             )
         fields = parsed_args.fields or list(_FIELDS)
-        # The detailed list has all fields, and does not accept "fields".
+        # Ask only for the wanted fields. If Ironic does not return one of them
+        # on request, ask for all fields instead.
         parameters: dict[str, Any] = {'fields': fields}
         if _ONLY_IN_DETAIL.intersection(fields):
             parameters = {'details': True}
         rows = []
         for node in trait.nodes(self.baremetal, **filters, **parameters):
+            # Use Ironic's names of fields, e.g. "uuid". The SDK calls it "id".
             values = node.to_dict(original_names=True)
             rows.append([_as_cell(values.get(field)) for field in fields])
-        return resource_fields.Resource(fields).labels, rows
+        titles = resource_fields.Resource(fields).labels
+        return titles, rows
 
 
 def _as_cell(value):
@@ -99,6 +111,8 @@ class ListTraits(command.Lister):
                 '"in:<trait>,<trait>"'
             ),
         )
+        # Both options set "associated". It is None if neither is given, which
+        # lists all traits.
         associated = parser.add_mutually_exclusive_group()
         associated.add_argument(
             '--associated',
@@ -115,7 +129,7 @@ class ListTraits(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per trait."""
+        """Return the titles of the columns, and one row per trait."""
         traits = trait.traits(
             self.baremetal,
             name=parsed_args.name,
