@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``inspection data outliers``, which finds unusual machines."""
+"""Implement ``inspection data outliers``, which finds unusual machines.
+
+Machines of the same model are peers, and should be equal. A finding is a
+difference of a machine from most of its peers, e.g. a missing DIMM; the
+machine is then odd. Only a small part of an inventory is compared, which is
+called the sketch of the machine.
+
+With ``--since``, earlier inventories are read to find out when a finding
+began.
+"""
 
 from collections.abc import Mapping, Sequence
 import functools
@@ -66,7 +75,11 @@ class ShowOutliers(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Compare the stored inventories of nodes, and print the outliers.
+        """Compare the stored inventories of nodes, and print the findings.
+
+        With ``--since``, also find out when each finding began. With
+        ``--learn``, also write rules that report machines which differ from
+        the machines without a finding.
 
         :returns: the exit status; 2 if a machine differs from its peers.
         """
@@ -80,32 +93,36 @@ class ShowOutliers(command.BaremetalCommand):
             nodes = selection.read_matching_nodes(baremetal)
             # A machine has the name of its node, or the UUID if the node has
             # no name.
-            uuids = {
+            uuid_by_machine = {
                 node['name'] or node['uuid']: node['uuid'] for node in nodes
             }
+            # An inventory is large. Therefore the threads keep only its
+            # sketch.
             read_sketch = functools.partial(
-                _read_sketch, baremetal, parsed_args.by, uuids
+                _read_sketch, baremetal, parsed_args.by, uuid_by_machine
             )
-            # An inventory is large. Only its sketch is kept, which has the
-            # values that are compared.
-            sketches = threads.map(read_sketch, list(uuids), _('Comparing'))
-            machines = peers.Peers(parsed_args.min_peers)
+            sketches = threads.map(
+                read_sketch, list(uuid_by_machine), _('Comparing')
+            )
+            fleet = peers.Peers(parsed_args.min_peers)
             missing = 0
-            for machine in sketches:
-                if machine is None:
+            for machine_sketch in sketches:
+                if machine_sketch is None:
                     missing += 1
                 else:
                     # Add machines one by one: each shares equal values with
                     # the machines before it, which saves much memory.
-                    machines.add([machine])
-            result = machines.find().without_kinds(parsed_args.ignore)
+                    fleet.add([machine_sketch])
+            result = fleet.find().without_kinds(parsed_args.ignore)
             if start:
-                search = _Search(baremetal, threads, parsed_args.by, uuids)
-                first_times = search.find_first_times(machines, result, start)
+                history = _History(
+                    baremetal, threads, parsed_args.by, uuid_by_machine
+                )
+                first_times = history.find_first_times(fleet, result, start)
                 result = result.with_dates(first_times)
             if parsed_args.learn:
                 rules = _learn_rules(
-                    baremetal, threads, result, parsed_args.by, uuids
+                    baremetal, threads, result, parsed_args.by, uuid_by_machine
                 )
                 arguments.write(
                     parsed_args.learn,
@@ -136,167 +153,183 @@ class ShowOutliers(command.BaremetalCommand):
 
 
 def _as_facts(data: Mapping[str, Any]) -> views.Facts:
-    """Convert the answer of an inventory request to the facts of a machine."""
+    """Convert an answer with an inventory to the data type of the engine.
+
+    :param data: the answer, with ``inventory`` and ``plugin_data``.
+    """
     return views.Facts(data['inventory'] or {}, data['plugin_data'] or {})
 
 
 def _read_sketch(
-    baremetal: Any, by: Sequence[str], uuids: Mapping[str, str], name: str
+    baremetal: Any,
+    peer_fields: Sequence[str],
+    uuid_by_machine: Mapping[str, str],
+    machine: str,
 ) -> sketch.Sketch | None:
-    """Read the inventory of a node, and return the sketch of its machine.
+    """Read the stored inventory of a machine, and return its sketch.
 
-    A sketch only has the data of an inventory that are compared with peers.
-
-    :param by: the fields of ``--by``; only machines with equal values in them
-        are peers.
-    :param uuids: the UUIDs of nodes by name.
-    :returns: None if the node has no inventory.
+    :param peer_fields: the paths of ``--by``. Only machines with equal values
+        there are peers.
+    :param uuid_by_machine: the UUIDs of nodes by the names of their machines.
+    :param machine: the name of the machine.
+    :returns: None if Ironic has no inventory of the machine.
     """
     try:
-        data = node_client.inventory(baremetal, uuids[name])
+        data = node_client.inventory(baremetal, uuid_by_machine[machine])
     except sdk_exceptions.NotFoundException:
         return None
-    return sketch.draw(name, _as_facts(data), by)
+    return sketch.draw(machine, _as_facts(data), peer_fields)
 
 
 def _learn_rules(
     baremetal: Any,
     threads: parallel.RequestThreads,
     result: peers.Result,
-    by: Sequence[str],
-    uuids: Mapping[str, str],
+    peer_fields: Sequence[str],
+    uuid_by_machine: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Learn rules that report how a machine differs from normal machines.
+    """Build rules that report how a machine differs from normal machines.
 
-    Machines without a finding are normal. Their inventories were too large to
-    keep, so they are read again.
+    Machines without a finding are normal. Rules are learned from their
+    inventories, which are read again, because only the sketches were kept.
 
-    :param by: the fields of ``--by``; only machines with equal values in them
-        are peers.
-    :param uuids: the UUIDs of nodes by name.
+    :param result: the findings, and the groups of peers.
+    :param peer_fields: the paths of ``--by``. Only machines with equal values
+        there are peers.
+    :param uuid_by_machine: the UUIDs of nodes by the names of their machines.
+    :returns: rules in mode ``audit``, as in a rule file.
     """
 
-    def read_reduced(name: str) -> norm_rules.Reduced:
+    def read_reduced(machine: str) -> norm_rules.Reduced:
         # Only keep the part of the inventory from which rules are learned.
-        data = node_client.inventory(baremetal, uuids[name])
-        return norm_rules.reduce(_as_facts(data), by)
+        data = node_client.inventory(baremetal, uuid_by_machine[machine])
+        return norm_rules.reduce(_as_facts(data), peer_fields)
 
     norms = norm_rules.Norms(result)
-    all_reduced = threads.map(read_reduced, norms.machines, _('Learning'))
-    for name, reduced in zip(norms.machines, all_reduced, strict=True):
-        norms.add(name, reduced)
+    normal_machines = norms.machines
+    all_reduced = threads.map(read_reduced, normal_machines, _('Learning'))
+    for machine, reduced in zip(normal_machines, all_reduced, strict=True):
+        norms.add(machine, reduced)
     return norms.rules()
 
 
-class _Search:
-    """Find the inspection that first showed a finding of today.
+class _History:
+    """The earlier inspections of machines, to find out when findings began.
 
-    :param by: the fields of ``--by``; only machines with equal values in them
-        are peers.
-    :param uuids: the UUIDs of nodes by name.
+    The inspections of a machine are numbered from the newest, which is 0.
+
+    :param peer_fields: the paths of ``--by``. Only machines with equal values
+        there are peers.
+    :param uuid_by_machine: the UUIDs of nodes by the names of their machines.
     """
 
     def __init__(
         self,
         baremetal: Any,
         threads: parallel.RequestThreads,
-        by: Sequence[str],
-        uuids: Mapping[str, str],
+        peer_fields: Sequence[str],
+        uuid_by_machine: Mapping[str, str],
     ) -> None:
         self._baremetal = baremetal
         self._threads = threads
-        self._by = by
-        self._uuids = uuids
+        self._peer_fields = peer_fields
+        self._uuid_by_machine = uuid_by_machine
 
     def find_first_times(
-        self, compared: peers.Peers, result: peers.Result, start: str
+        self, fleet: peers.Peers, result: peers.Result, start: str
     ) -> dict[Identity, str]:
-        """Return when an inspection first showed each finding.
+        """Return the time of the first inspection that shows each finding.
 
-        The state of a machine at an earlier inspection is compared with its
-        peers of today. Inventories are large, so only a few are read: the
-        oldest inventory, and those of a binary search between the oldest and
-        the newest.
+        To check an earlier inspection, its inventory is read and compared with
+        the peers of today. This takes long, so a binary search per finding
+        chooses the few inspections to check.
 
-        :param start: a time; earlier inspections are ignored.
-        :returns: ISO 8601 times by finding. Findings that the oldest
-            inspection already shows are omitted, because they may have begun
-            at any time.
+        :param fleet: all machines as they are today.
+        :param result: the findings of today.
+        :param start: a time in ISO 8601 format; earlier inspections are
+            ignored.
+        :returns: times in ISO 8601 format by finding. A finding is omitted if
+            all inspections show it, because it may have begun before them.
         """
         machines = sorted({outlier.machine for outlier in result.findings})
-        versions_of_machines = self._threads.map(
-            functools.partial(self._list_versions, start),
-            machines,
-            _('Reading histories'),
+        list_versions = functools.partial(self._list_versions, start)
+        all_versions = self._threads.map(
+            list_versions, machines, _('Reading histories')
         )
-        # The inspections of each machine, the newest first.
-        versions = dict(zip(machines, versions_of_machines, strict=True))
-        # For each finding, the two inspections between which it began.
-        spans = {}
+        versions_by_machine = dict(zip(machines, all_versions, strict=True))
+        searches = {}
         for outlier in result.findings:
-            count = len(versions[outlier.machine])
-            spans[outlier.identity] = _Span(count)
-        # Each round checks one earlier inspection per machine, until no
-        # finding needs another one.
+            count = len(versions_by_machine[outlier.machine])
+            searches[outlier.identity] = _BinarySearch(count)
         while True:
+            # Choose one inspection per machine. If several findings of a
+            # machine need different inspections, the first finding chooses,
+            # and the others have their turn in a later round.
             number_by_machine: dict[str, int] = {}
-            for identity, span in spans.items():
-                number = span.next_number()
+            for identity, search in searches.items():
+                number = search.next_number()
                 if number is not None:
-                    # Another finding of the machine may already have chosen a
-                    # number.
                     number_by_machine.setdefault(_machine_of(identity), number)
             if not number_by_machine:
+                # All searches have ended.
                 break
-            self._narrow(compared, versions, spans, number_by_machine)
+            self._check_inspections(
+                fleet, versions_by_machine, searches, number_by_machine
+            )
         first_times = {}
-        for identity, span in spans.items():
-            # If no inspection is normal, the finding may be of any age.
-            if span.newest_normal is not None:
-                first = versions[_machine_of(identity)][span.oldest_odd]
-                first_times[identity] = first.time
+        for identity, search in searches.items():
+            if search.newest_normal is None:
+                # All inspections show the finding.
+                continue
+            versions = versions_by_machine[_machine_of(identity)]
+            first_times[identity] = versions[search.oldest_odd].time
         return first_times
 
-    def _narrow(
+    def _check_inspections(
         self,
-        compared: peers.Peers,
-        versions: Mapping[str, Sequence[MachineVersion]],
-        spans: Mapping[Identity, '_Span'],
+        fleet: peers.Peers,
+        versions_by_machine: Mapping[str, Sequence[MachineVersion]],
+        searches: Mapping[Identity, '_BinarySearch'],
         number_by_machine: Mapping[str, int],
     ) -> None:
-        """Compare one earlier inspection per machine, and narrow the spans.
+        """Compare one earlier inspection per machine with the peers of today.
 
-        The earlier state of a machine replaces its present state among its
-        peers. If the earlier inspection also shows a finding, the finding
-        began before it.
+        The searches record which findings these inspections show.
 
-        :param versions: the inspections by machine, the newest first.
-        :param spans: the spans by finding; modified in place.
-        :param number_by_machine: the index of the inspection in ``versions``.
+        :param fleet: all machines as they are today.
+        :param versions_by_machine: the inspections, the newest first.
+        :param searches: the searches by finding; they are changed.
+        :param number_by_machine: the number of the inspection to check; there
+            is none for a machine whose searches have ended.
         """
-        earlier_versions = []
+        versions_to_check = []
         for machine, number in number_by_machine.items():
-            earlier_versions.append(versions[machine][number])
+            versions_to_check.append(versions_by_machine[machine][number])
         sketches = self._threads.map(
             self._read_earlier_sketch,
-            earlier_versions,
+            versions_to_check,
             _('Comparing earlier inspections'),
         )
-        # The sketch of each machine at that inspection.
-        earlier = {}
-        for machine_then in sketches:
-            if machine_then is not None:
-                earlier[machine_then.name] = machine_then
-        result_then = compared.find_instead(earlier)
-        findings_then = {outlier.identity for outlier in result_then.findings}
-        for identity, span in spans.items():
+        earlier_by_machine = {}
+        for earlier_sketch in sketches:
+            if earlier_sketch is not None:
+                earlier_by_machine[earlier_sketch.name] = earlier_sketch
+        # Compare the fleet of today again, but with these machines in their
+        # earlier state.
+        earlier_result = fleet.find_instead(earlier_by_machine)
+        identities_shown = {
+            outlier.identity for outlier in earlier_result.findings
+        }
+        for identity, search in searches.items():
             machine = _machine_of(identity)
-            if machine in earlier:
-                is_odd = identity in findings_then
-                span.narrow(number_by_machine[machine], is_odd=is_odd)
-            elif machine in number_by_machine:
-                # The inventory was requested, but Ironic no longer has it.
-                span.forget(number_by_machine[machine])
+            if machine not in number_by_machine:
+                continue
+            number = number_by_machine[machine]
+            if machine in earlier_by_machine:
+                search.record(number, is_odd=identity in identities_shown)
+            else:
+                # Ironic has deleted the inventory in the meantime.
+                search.forget(number)
 
     def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
         """List the kept inspections of a machine, the newest first.
@@ -304,7 +337,7 @@ class _Search:
         :param start: the earliest time to include.
         """
         inventories = client.inventories(
-            self._baremetal, self._uuids[machine], since=start
+            self._baremetal, self._uuid_by_machine[machine], since=start
         )
         versions = []
         try:
@@ -328,27 +361,33 @@ class _Search:
 
         :returns: None if Ironic no longer has the inventory.
         """
+        uuid_of_node = self._uuid_by_machine[version.machine]
         try:
             data = client.inventory(
-                self._baremetal, self._uuids[version.machine], version.uuid
+                self._baremetal, uuid_of_node, version.uuid
             )
         except sdk_exceptions.NotFoundException:
             # Ironic has deleted the old inventory after it was listed.
             return None
-        return sketch.draw(version.machine, _as_facts(data), self._by)
+        return sketch.draw(version.machine, _as_facts(data), self._peer_fields)
 
 
-class _Span:
-    """The two inspections between which a finding began; a binary search.
+class _BinarySearch:
+    """A binary search for the inspection in which a finding began.
 
     Inspections are numbered from the newest, which is 0 and shows the finding.
-    For example, if there are 8 inspections, 7, 3, 1 and 2 are checked. If only
-    1 shows the finding, it began between 2 and 1.
+    An inspection is odd if it shows the finding, and normal if it does not.
+    The search ends when an odd and a normal inspection are neighbors: the
+    finding began in the odd one.
 
-    :param count: how many inspections of the machine are kept.
-    :ivar oldest_odd: the oldest inspection that is known to show the finding.
-    :ivar newest_normal: the newest inspection that is known not to show the
-        finding; None while no such inspection is known.
+    For example, 8 inspections have the numbers 0 to 7. The search checks 7,
+    which is normal, then 3 (normal), 1 (odd) and 2 (normal). So the finding
+    began in inspection 1.
+
+    :param count: the number of inspections of the machine.
+    :ivar oldest_odd: the oldest inspection that is known to be odd.
+    :ivar newest_normal: the newest inspection that is known to be normal; None
+        if no normal inspection is known.
     """
 
     def __init__(self, count: int) -> None:
@@ -357,49 +396,48 @@ class _Span:
         self._count = count
 
     def next_number(self) -> int | None:
-        """Return the number of the next inspection to check; None at the end.
+        """Return the number of the inspection to check next.
 
-        At the end, :attr:`oldest_odd` and :attr:`newest_normal` are neighbors,
-        or all inspections show the finding.
+        The oldest inspection is checked first. Most findings are older than
+        all kept inspections, and then this one check ends the search. Later
+        checks are halfway between :attr:`oldest_odd` and
+        :attr:`newest_normal`.
+
+        :returns: None if the search has ended.
         """
         if self.newest_normal is None:
-            # Most findings are older than the history. Therefore the oldest
-            # inspection is checked first: if it shows the finding, the search
-            # is over.
             oldest = self._count - 1
             if oldest > self.oldest_odd:
                 return oldest
+            # Even the oldest inspection is odd.
             return None
-        are_neighbours = self.newest_normal - self.oldest_odd < 2
-        if are_neighbours:
+        are_neighbors = self.newest_normal - self.oldest_odd < 2
+        if are_neighbors:
             return None
         return (self.oldest_odd + self.newest_normal) // 2
 
     def forget(self, number: int) -> None:
-        """Ignore an inspection that is gone, and all older inspections.
+        """Ignore an inspection that Ironic has deleted, and all older ones.
 
-        Old inspections are deleted first, so the older inspections are gone
+        Ironic deletes the oldest inspections first, so the older ones are gone
         too.
-
-        :param number: the number of the inspection.
         """
         self._count = min(self._count, number)
         if self.newest_normal is not None and self.newest_normal >= number:
             self.newest_normal = None
 
-    def narrow(self, number: int, is_odd: bool) -> None:
-        """Record whether an inspection shows the finding.
+    def record(self, number: int, is_odd: bool) -> None:
+        """Record that an inspection is odd or normal.
 
-        :param number: the number of the inspection.
-        :param is_odd: whether the inspection shows the finding.
+        An inspection that is not between :attr:`oldest_odd` and
+        :attr:`newest_normal` is ignored. It was chosen by the search for
+        another finding of the machine.
         """
         end = self.newest_normal
         if end is None:
             end = self._count
         is_between = self.oldest_odd < number < end
         if not is_between:
-            # The inspection was chosen for another finding of the machine, and
-            # adds nothing for this finding.
             return
         if is_odd:
             self.oldest_odd = number
