@@ -2,7 +2,11 @@
 
 """Commands for inspection requests: list, show, abort and reapply.
 
-Inspections can be reapplied for one node or for many nodes.
+With durable inspection, Ironic puts every inspection into a queue as a
+request. A request waits, is processed by a worker, and ends in the state
+``finished`` or ``error``. Reapplying means to run hooks and rules again on the
+data that a ramdisk has sent before. It also makes a request. ``inspection
+reapply`` is for one node, ``inspection rule reapply`` for many nodes.
 """
 
 import collections
@@ -49,6 +53,7 @@ REFUSED = 'refused'
 FINISHED = 'finished'
 ERROR = 'error'
 _DONE = (REFUSED, FINISHED, ERROR)
+"""The final states of a reapplication."""
 
 _UNDER_WAY = ('starting', 'waiting', 'processing')
 """The states of requests on which Ironic is still working."""
@@ -78,8 +83,11 @@ class ReapplyInspection(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the fields of the request that Ironic has accepted."""
-        # Without data, Ironic uses the data that the ramdisk has sent.
+        """Reapply for one node, and return the fields of the new request.
+
+        :returns: two values: the names of the fields, and their values.
+        """
+        # If no data are sent, Ironic uses the data that the ramdisk has sent.
         data: dict[str, Any] = {}
         if parsed_args.inventory:
             machine = machine_file.load(parsed_args.inventory)
@@ -115,10 +123,13 @@ class ListInspectionRequests(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns and the rows of the requests.
+        """List the requests that fit the options.
 
-        With ``--long``, all fields are shown as the server returns them.
-        Otherwise a node is shown by name, and a time as an age, e.g. ``3 h``.
+        With ``--long``, all fields are shown as Ironic returns them. Otherwise
+        the row is shorter, e.g. ``1c7c…, rack1-07, waiting, 0, 3 h, ''``: it
+        has the name of the node, the age of the request, and a short error.
+
+        :returns: the titles of the columns, and one row per request.
         """
         baremetal = self.baremetal
         requests = list(
@@ -130,7 +141,7 @@ class ListInspectionRequests(command.Lister):
             return _LONG, [
                 tuple(request[name] for name in _LONG) for request in requests
             ]
-        # A request only has the UUID of its node.
+        # A request only has the UUID of its node, so read the names.
         names: dict[str, str | None] = {}
         if requests:
             names = _read_node_names(baremetal)
@@ -153,10 +164,10 @@ class ListInspectionRequests(command.Lister):
 
 
 def _read_node_names(baremetal: Any) -> dict[str, str | None]:
-    """Return the names of all nodes by UUID; a node may have no name.
+    """Return the names of all nodes by UUID.
 
-    :returns: an empty mapping for users who may not list nodes. Another policy
-        decides whether they may list requests.
+    The name of a node may be None. Users who may list requests may not be
+    allowed to list nodes. For them the result is empty.
     """
     try:
         nodes = list(node.nodes(baremetal, {}, ('uuid', 'name')))
@@ -198,10 +209,11 @@ class AbortInspectionRequest(command.BaremetalCommand):
 def _format_age(created_at: str | None, now: datetime.datetime) -> str:
     """Return the age of a request in its largest whole unit.
 
-    For example, ``3 h`` for three and a half hours.
+    For example, an age of 3 hours and 30 minutes becomes ``3 h``.
 
-    :param created_at: a time in ISO 8601 format; any other text is returned
-        unchanged, and None gives an empty text.
+    :param created_at: the time in ISO 8601 format, in UTC if it has no zone.
+        Any other text is returned unchanged. None becomes an empty text.
+    :param now: the present time, with a zone.
     """
     if created_at is None:
         return ''
@@ -211,12 +223,12 @@ def _format_age(created_at: str | None, now: datetime.datetime) -> str:
         return created_at
     if created.tzinfo is None:
         created = created.replace(tzinfo=datetime.UTC)
-    age = int((now - created).total_seconds())
+    seconds = int((now - created).total_seconds())
     for unit, seconds_of_unit in (('d', 86400), ('h', 3600), ('min', 60)):
-        if age >= seconds_of_unit:
-            return f'{age // seconds_of_unit} {unit}'
-    # The clock of the server may be ahead of the local clock.
-    return f'{max(age, 0)} s'
+        if seconds >= seconds_of_unit:
+            return f'{seconds // seconds_of_unit} {unit}'
+    # The number is negative if the clock of the server is ahead.
+    return f'{max(seconds, 0)} s'
 
 
 def _add_request_argument(parser):
@@ -234,12 +246,13 @@ def _as_columns(request: dict[str, Any]):
 
 
 class Reapplication(NamedTuple):
-    """The reapplication for one node: whether it was accepted, and its result.
+    """The reapplication for one node, and how far it has come.
 
-    :ivar state: ``accepted``, ``refused``, or the state in which the request
-        ended.
+    :ivar name: the name of the node, or its UUID if it has no name.
+    :ivar state: ``refused`` if Ironic did not accept it, ``accepted`` while
+        Ironic works on the request, then ``finished`` or ``error``.
     :ivar request: the UUID of the request; None if it was refused.
-    :ivar reason: why it was refused or failed.
+    :ivar reason: why it was refused or ended in an error.
     """
 
     name: str
@@ -281,11 +294,20 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Reapply for the selected nodes, and return the exit status."""
+        """Reapply for the selected nodes, and print what has become of it.
+
+        With ``--wait``, first wait until all requests have ended. If the
+        command ends early, because of an interrupt or an error, it prints the
+        reapplications so far. Ironic goes on with the requests that it has
+        accepted.
+
+        :returns: the exit status: 1 if a reapplication was refused or has
+            failed, 130 after an interrupt, otherwise 0.
+        """
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
-        # The threads append to this list, so that an error or an interrupt
-        # loses no request that Ironic has accepted in the meantime.
+        # The threads append to this list. After an interrupt or an error it
+        # still has all reapplications that Ironic has accepted.
         reapplications: list[Reapplication] = []
         reapply = functools.partial(_reapply_node, baremetal, reapplications)
         try:
@@ -294,8 +316,9 @@ class ReapplyInspectionRules(command.BaremetalCommand):
                 baremetal, max_count=parsed_args.limit
             )
             with parallel.RequestThreads(parsed_args.jobs) as threads:
-                for _done in threads.map(reapply, nodes, _('Reapplying')):
-                    # The thread has recorded the result.
+                # The iteration makes the calls. There are no results, because
+                # the threads append them to the list.
+                for _no_result in threads.map(reapply, nodes, _('Reapplying')):
                     pass
                 if parsed_args.wait:
                     _wait_for_requests(threads, baremetal, reapplications)
@@ -329,11 +352,11 @@ class ReapplyInspectionRules(command.BaremetalCommand):
         return 0
 
     def _show(self, reapplications: list[Reapplication]) -> None:
-        """Print how many nodes are in each state, and which nodes have failed.
+        """Print the numbers of reapplications by state, and the failed ones.
 
-        The numbers are printed on one line, e.g. ``2 accepted, 1 refused``.
-        The failed nodes are printed as a table with the reasons, sorted by
-        name.
+        The numbers are one line, e.g. ``2 accepted, 1 refused``. The
+        reapplications that were refused or failed follow as a table with their
+        reasons, sorted by the name of the node. It has at most 50 rows.
         """
         output = self.app.stdout
         states = collections.Counter(
@@ -361,18 +384,20 @@ class ReapplyInspectionRules(command.BaremetalCommand):
 
 
 def _require_queue(baremetal: Any) -> None:
-    """Raise an error unless durable inspection is enabled.
+    """Raise an error if durable inspection is not enabled in Ironic.
 
-    :raises: CommandError if Ironic has no queue of requests.
+    An Ironic without durable inspection does not know the call that lists
+    requests. This function makes the call, and ignores its result.
+
+    :raises: CommandError that says how to enable durable inspection.
     """
     requests = inspection_request.inspection_requests(baremetal, limit=1)
     try:
-        # Reading the first item sends the request. Any answer is fine, because
-        # Ironic without the queue does not know the call.
+        # The call is made when the first item is read.
         next(iter(requests), None)
     except sdk_exceptions.ForbiddenException:
-        # The call exists, so the queue is enabled. Users who may not list
-        # requests may still reapply.
+        # Ironic knows the call. The user may not list requests, but may be
+        # allowed to reapply.
         return
     except sdk_exceptions.NotFoundException as exc:
         raise osc_exceptions.CommandError(
@@ -385,7 +410,7 @@ def _require_queue(baremetal: Any) -> None:
 
 
 def _is_any_under_way(reapplications: Iterable[Reapplication]) -> bool:
-    """Return whether Ironic has accepted a request that has not ended yet."""
+    """Return whether some accepted reapplications have not ended yet."""
     return any(
         reapplication.state not in _DONE for reapplication in reapplications
     )
@@ -396,12 +421,15 @@ def _reapply_node(
     reapplications: list[Reapplication],
     node_fields: dict[str, Any],
 ) -> None:
-    """Ask Ironic to reapply for one node, and record the answer.
+    """Ask Ironic to reapply for one node, and append the result to a list.
 
-    :param reapplications: a reapplication that is accepted or refused is
-        appended.
+    The result is ``accepted`` with the UUID of the request, or ``refused``
+    with the reason.
+
+    :param reapplications: the list to append to.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :raises: the error of the request if another attempt may succeed.
+    :raises: the error of the request if another attempt may succeed. Nothing
+        is appended, because the caller will try again.
     """
     uuid = node_fields['uuid']
     name = node_fields['name'] or uuid
@@ -423,41 +451,48 @@ def _wait_for_requests(
     baremetal: Any,
     reapplications: list[Reapplication],
 ) -> None:
-    """Wait until all accepted requests are done.
+    """Wait until the requests of all reapplications have ended.
 
-    :param reapplications: the reapplications of all nodes. When a request has
-        ended, its reapplication is replaced in place by one with the final
-        state.
+    The states of all requests are read again and again.
+
+    :param reapplications: the reapplications of all nodes. When a request
+        ends, its item in the list is replaced by one with the final state.
     """
     read_state = functools.partial(_read_state, baremetal)
     while True:
-        # The reapplications that are not done, by their index in the list.
+        # The reapplications that have not ended, by their index in the list.
         waiting = {}
         for index, reapplication in enumerate(reapplications):
             if reapplication.state not in _DONE:
                 waiting[index] = reapplication
         if not waiting:
             return
-        read_again = threads.map(
+        updated = threads.map(
             read_state,
             list(waiting.values()),
             _('Waiting for %d') % len(waiting),
         )
-        is_any_done = False
-        # Replace one by one, because an interrupt must not lose the known
-        # states.
-        for index, reapplication in zip(waiting, read_again, strict=True):
+        has_any_ended = False
+        # Replace the items one by one: after an interrupt, the caller prints
+        # the states that have been read until then.
+        for index, reapplication in zip(waiting, updated, strict=True):
             reapplications[index] = reapplication
             if reapplication.state in _DONE:
-                is_any_done = True
-        if not is_any_done:
+                has_any_ended = True
+        if not has_any_ended:
+            # Do not burden Ironic with constant requests.
             threads.pause(_PAUSE_SECONDS)
 
 
 def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
-    """Read the state of a request, and return an updated reapplication.
+    """Read the state of a request, and return the updated reapplication.
 
-    :returns: the same reapplication if Ironic is still working on the request.
+    * While Ironic works on the request, the reapplication is unchanged.
+    * If the request has ended, its state and its error are taken over.
+    * If Ironic no longer has the request, or if its state is unknown, the
+      state of the reapplication becomes ``error``.
+
+    :param reapplication: a reapplication that Ironic has accepted.
     """
     try:
         request = inspection_request.get_inspection_request(
@@ -475,7 +510,8 @@ def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
         return reapplication._replace(
             state=state, reason=request.get('last_error')
         )
-    # The state is unknown, so waiting for the request might never end.
+    # This release does not know the state. If it waited for another state, it
+    # might wait forever.
     return reapplication._replace(
         state=ERROR,
         reason=_(

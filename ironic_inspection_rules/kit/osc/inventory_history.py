@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands for kept inventories of nodes, and for finding parts in them."""
+"""Commands for the inventories that Ironic keeps of earlier inspections.
+
+They are ``node inventory history list``, ``show`` and ``diff``, and
+``inspection part find``. A part of a machine is e.g. a disk or a DIMM. The
+command ``diff`` says which parts have changed between two inventories, and
+``part find`` lists the nodes that a part has been in.
+"""
 
 from collections.abc import Iterator
 import datetime
@@ -25,6 +31,7 @@ _COLUMNS = ('uuid', 'created_at', 'interface', 'run', 'changed')
 _PARTS = ('id', 'kind', 'node', 'from', 'to')
 _CHANGES = ('node', 'kind', 'what', 'id', 'slot', 'before', 'after')
 _UNITS = {'h': 'hours', 'd': 'days', 'w': 'weeks'}
+"""The units of an age such as ``30d``, as arguments of ``timedelta``."""
 
 _OPTION = _(
     'Ironic keeps inspections for the days in '
@@ -48,9 +55,9 @@ class ListInventories(command.Lister):
         add_since(parser)
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per kept inventory of the node.
+        """List the kept inventories of the node, at most ``--limit`` of them.
 
-        There are at most ``--limit`` rows.
+        :returns: the titles of the columns, and one row per inventory.
         """
         inventories = inventory_history.inventories(
             self.baremetal,
@@ -59,8 +66,8 @@ class ListInventories(command.Lister):
             since=parse_since(parsed_args.since),
         )
         rows = []
-        # Ironic treats the limit as the size of a page and returns further
-        # pages, so the number is limited here.
+        # For Ironic the limit is only the size of a page, and further pages
+        # follow. Therefore the number of rows is limited here.
         for inventory in itertools.islice(inventories, parsed_args.limit):
             rows.append(tuple(inventory[name] for name in _COLUMNS))
         if not rows:
@@ -83,12 +90,15 @@ class ShowInventory(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the named inventory, or the last inventory."""
+        """Print an inventory with the plugin data.
+
+        :raises: CommandError if no UUID is given, and no inventory is kept.
+        """
         baremetal = self.baremetal
         node = parsed_args.node
         uuid = parsed_args.inventory
         if uuid is None:
-            # Newest first.
+            # The first inventory of the list is the newest.
             inventories = inventory_history.inventories(
                 baremetal, node, limit=1
             )
@@ -128,58 +138,71 @@ class DiffInventories(command.Lister):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per part that differs.
+        """Compare two inventories of one node, or of each of many nodes.
 
-        For one node, two inventories are compared. For many nodes, the changes
-        since a time are listed.
+        * With the name of one node and without ``--since``, the inventories of
+          ``--from`` and ``--to`` are compared. By default these are the last
+          two inventories that differ.
+        * Otherwise all selected nodes are compared, with ``--since`` or their
+          last two inventories that differ. The command does not fail because
+          of a node that cannot be compared.
+
+        :returns: the titles of the columns, and one row per changed part.
+        :raises: CommandError if ``--from`` or ``--to`` is given for many nodes
+            or with ``--since``.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.nodes)
         baremetal = self.baremetal
-        is_for_one = len(selection.names) == 1 and not parsed_args.since
+        is_for_one_node = len(selection.names) == 1 and not parsed_args.since
         names_inventories = parsed_args.from_ or parsed_args.to
-        if names_inventories and not is_for_one:
+        if names_inventories and not is_for_one_node:
             raise osc_exceptions.CommandError(
                 _('--from and --to are for one node, without --since')
             )
         with parallel.interruptible(self.app.stderr, _('Interrupted')):
-            if not is_for_one:
+            if is_for_one_node:
+                (node,) = selection.names
+                difference = inventory_history.diff(
+                    baremetal, node, from_=parsed_args.from_, to=parsed_args.to
+                )
+                rows = list(_change_rows(node, difference))
+            else:
                 start = parse_since(parsed_args.since)
-                rows = self._rows_since(selection, start, parsed_args.jobs)
-                return _CHANGES, rows
-            (node,) = selection.names
-            difference = inventory_history.diff(
-                baremetal, node, from_=parsed_args.from_, to=parsed_args.to
-            )
-            return _CHANGES, list(_change_rows(node, difference))
+                rows = self._compare_nodes(selection, start, parsed_args.jobs)
+        return _CHANGES, rows
 
-    def _rows_since(
+    def _compare_nodes(
         self,
         selection: node_selection.NodeSelection,
         start: str | None,
         jobs: int,
     ) -> list[tuple[Any, ...]]:
-        """Return one row per part that has changed since a time.
+        """Compare two inventories of every selected node.
 
-        Nodes that cannot be compared are counted on standard error.
+        If some nodes cannot be compared, their number is printed on standard
+        error, with the reason for one of them.
 
-        :param start: the time; None for the last two inventories that differ.
-        :param jobs: how many nodes are read in parallel.
+        :param start: the time since when changes are listed, in ISO 8601
+            format; None to compare the last two inventories that differ.
+        :param jobs: the number of nodes that are read in parallel.
+        :returns: one row per part that has changed.
         """
         baremetal = self.baremetal
         nodes = selection.read_matching_nodes(baremetal)
         compare = functools.partial(_compare_since, baremetal, start)
         rows: list[tuple[Any, ...]] = []
-        # The reasons why nodes were not compared, by the name of the node.
+        # Why a node was not compared, by the name of the node.
         reasons: dict[str, str] = {}
         with parallel.RequestThreads(jobs) as threads:
-            differences = threads.map(compare, nodes, _('Comparing'))
-            for node, difference in zip(nodes, differences, strict=True):
+            results = threads.map(compare, nodes, _('Comparing'))
+            for node, result in zip(nodes, results, strict=True):
                 name = node['name'] or node['uuid']
-                if isinstance(difference, sdk_exceptions.NotFoundException):
-                    reasons[name] = difference.details or str(difference)
+                if isinstance(result, sdk_exceptions.NotFoundException):
+                    reasons[name] = result.details or str(result)
                 else:
-                    rows += _change_rows(name, difference)
+                    rows += _change_rows(name, result)
         if reasons:
+            # The reason is usually the same for all of them.
             example, reason = next(iter(reasons.items()))
             self.app.stderr.write(
                 _(
@@ -209,9 +232,13 @@ class FindInspectionPart(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per node that has had the part."""
-        # For example, {'id': 'PHAB0001', 'node': 'rack1-07', 'from': …, 'to':
-        # …}.
+        """List the nodes that have contained the part.
+
+        :returns: the titles of the columns, and one row per stay in a node.
+        """
+        # A stay is e.g. {'id': 'PHAB0001', 'node': 'rack1-07', 'from': …,
+        # 'to': …}, with the times of the first and last inspection that found
+        # the part in the node.
         stays = inventory_history.parts(self.baremetal, parsed_args.id)
         if not stays:
             self.app.stderr.write(
@@ -230,21 +257,23 @@ def _nothing_kept(node: str) -> str:
 
 
 def parse_since(text: str | None) -> str | None:
-    """Convert a time of a command line to ISO 8601, in UTC without a zone.
+    """Convert the value of ``--since`` to a time in the form of the API.
 
-    :param text: a time, in UTC if it has no zone; or an age, e.g. ``12h``,
-        ``30d``, ``2w``.
-    :returns: e.g. ``2026-01-31T00:00:00``; None for None.
+    :param text: a time, e.g. ``2026-01-31``, which is in UTC if it has no
+        zone; or an age, e.g. ``12h``, ``30d`` or ``2w``; or None.
+    :returns: the time in ISO 8601 format, in UTC and without a zone, e.g.
+        ``2026-01-31T00:00:00``; None if the option is not given.
     :raises: CommandError if the text is neither a time nor an age.
     """
     if text is None:
         return None
     age = re.fullmatch('(?P<number>[0-9]{1,4})(?P<unit>[hdw])', text)
     if age:
-        # For example, timedelta(days=30).
+        # For "30d" this is timedelta(days=30).
         unit = _UNITS[age['unit']]
         duration = datetime.timedelta(**{unit: int(age['number'])})
-        return str((timeutils.utcnow() - duration).isoformat())
+        start = timeutils.utcnow() - duration
+        return str(start.isoformat())
     try:
         time = timeutils.normalize_time(timeutils.parse_isotime(text))
         return str(time.isoformat())
@@ -257,46 +286,54 @@ def parse_since(text: str | None) -> str | None:
 def _compare_since(
     baremetal: Any, start: str | None, node: dict[str, Any]
 ) -> dict[str, Any] | sdk_exceptions.NotFoundException:
-    """Compare the last inventory of a node with its inventory at a time.
+    """Compare the newest inventory of a node with an earlier one.
 
-    :param start: the time; None for the last two inventories that differ.
-    :returns: the answer of the API, e.g. ``{'parts': [...]}``. There are no
-        parts if no inventory since the time is kept. The error of the API is
-        returned if the node is gone, if an inventory is no longer kept, or if
-        no time is given and fewer than two inventories are kept.
+    With a time, the earlier inventory is the last one before the time, because
+    it shows the machine as it was then. If none is kept, it is the first one
+    after the time. Without a time, Ironic chooses the last two inventories
+    that differ.
+
+    :param start: the time in ISO 8601 format, or None.
+    :param node: the node, with ``uuid``.
+    :returns: the answer of the API, e.g. ``{'parts': [...]}``, with no parts
+        if there was no inspection since the time. If the API does not find the
+        node, or the inventories to compare, its error is returned. It is not
+        raised, because the other nodes can still be compared.
     """
-    uuid = node['uuid']
+    uuid_of_node = node['uuid']
     try:
         if start is None:
-            return inventory_history.diff(baremetal, uuid)
-        # Newest first.
+            return inventory_history.diff(baremetal, uuid_of_node)
         inventories_since = list(
-            inventory_history.inventories(baremetal, uuid, since=start)
+            inventory_history.inventories(baremetal, uuid_of_node, since=start)
         )
         if not inventories_since:
             return {'parts': []}
+        # The newest inventory comes first.
         newest_uuid = inventories_since[0]['uuid']
-        first_uuid = inventories_since[-1]['uuid']
-        # The state of the machine at that time is the result of the last
-        # inspection before it. The list continues with older inventories.
+        earlier_uuid = inventories_since[-1]['uuid']
+        # Read the next older inventory, which is the last one before the time.
         older_inventories = inventory_history.inventories(
-            baremetal, uuid, marker=first_uuid, limit=1
+            baremetal, uuid_of_node, marker=earlier_uuid, limit=1
         )
         last_before = next(older_inventories, None)
         if last_before is not None:
-            first_uuid = last_before['uuid']
+            earlier_uuid = last_before['uuid']
         return inventory_history.diff(
-            baremetal, uuid, from_=first_uuid, to=newest_uuid
+            baremetal, uuid_of_node, from_=earlier_uuid, to=newest_uuid
         )
     except sdk_exceptions.NotFoundException as exc:
-        # An error of one node must not end the comparison of all nodes.
         return exc
 
 
 def _change_rows(
     node: str, difference: dict[str, Any]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield one row per part of a node that has changed."""
+    """Yield one row per part of a node that has changed.
+
+    :param node: the name of the node.
+    :param difference: the answer of the API, with ``parts``.
+    """
     for change in difference['parts']:
         yield (
             node,
@@ -312,7 +349,8 @@ def _change_rows(
 def _format_part(part: dict[str, Any] | None) -> str:
     """Format the attributes of a part as text, e.g. ``size 64, speed 3200``.
 
-    :param part: the part; None gives an empty text.
+    :param part: the attributes by name. It is None if the machine did not have
+        the part, and the text is then empty.
     """
     if part is None:
         return ''
