@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``--flavors``, which counts the nodes that fit each flavor."""
+"""Implement ``--flavors``, which counts the nodes that fit each flavor.
+
+The nodes are counted before and after a change of rules. The counts of a
+flavor are e.g. ``{'name': 'big', 'before': {'free': 3, 'in_use': 7}, 'after':
+{'free': 2, 'in_use': 7}, 'loss': 10.0, 'lost': [{'name': 'rack1-07', 'uuid':
+…, 'rules': [UUID]}], …}``. They have a loss in percent, and the lost nodes,
+with the rules because of which the node no longer fits.
+"""
 
 import collections
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +28,8 @@ from ironic_inspection_rules.kit.trial.fleet import flavor
 from ironic_inspection_rules.rule_file import document
 
 _MAX_NAMES = 5
+"""Maximum number of lost nodes that are named. Further nodes are counted."""
+
 _SIZES = ('vcpus', 'ram', 'disk')
 
 JsonObject = Mapping[str, Any]
@@ -56,10 +65,11 @@ def add_limit(parser: Any) -> None:
 
 
 def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
-    """Read the flavors of a file, or the flavors of Nova for bare metal.
+    """Read the flavors of ``--flavors``.
 
     :param command: the command, with its connection to the cloud.
-    :param source: the name of a file, or ``nova``.
+    :param source: the path of a file with flavors; or ``nova`` for the flavors
+        of Nova that request bare metal.
     :raises: CommandError if the file is malformed, if Nova does not answer, or
         if there are no flavors.
     """
@@ -69,7 +79,9 @@ def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
             if flavor.asks_for_bare_metal(nova_flavor.extra_specs):
                 flavors.append(_flavor_from_nova(nova_flavor))
     else:
-        for number, entry in enumerate(document.load_list(source).entries, 1):
+        entries = document.load_list(source).entries
+        # Messages count the flavors of a file from 1.
+        for number, entry in enumerate(entries, start=1):
             flavors.append(_flavor_from_file(source, number, entry))
     if not flavors:
         raise osc_exceptions.CommandError(
@@ -83,12 +95,12 @@ def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
 
 
 def _flavor_from_nova(nova_flavor: Any) -> flavor.Flavor:
-    """Convert a flavor of the compute service.
+    """Convert a flavor of Nova to the type of this package.
 
-    The disk of the node must hold the root disk, the ephemeral disk and the
-    swap.
+    The size of the disk is the sum of root disk, ephemeral disk and swap,
+    because the disk of a node must hold all of them.
     """
-    # Swap is in MiB, the others are in GiB.
+    # Nova has swap in MiB, and disks in GiB.
     swap = math.ceil(int(nova_flavor.swap or 0) / 1024)
     disk = nova_flavor.disk + nova_flavor.ephemeral + swap
     return flavor.parse(
@@ -101,14 +113,16 @@ def _flavor_from_nova(nova_flavor: Any) -> flavor.Flavor:
 
 
 def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
-    """Convert an entry of a file to a flavor; missing sizes are 0.
+    """Convert an item of a file to a flavor.
 
-    :param path: the path of the file, for the message.
-    :param number: the number of the flavor in the file, starting at 1, for the
-        message.
-    :param entry: an entry of any type. A flavor is e.g. ``{"name": "big",
-        "extra_specs": {"resources:CUSTOM_BIG": "1"}, "ram": 65536}``.
-    :raises: CommandError if the entry is malformed.
+    A valid item is e.g. ``{"name": "big", "extra_specs":
+    {"resources:CUSTOM_BIG": "1"}, "ram": 65536}``. The sizes ``vcpus``,
+    ``ram`` and ``disk`` are whole numbers, and 0 if they are missing.
+
+    :param path: the path of the file, for error messages.
+    :param number: the number of the item in the file, for error messages.
+    :param entry: the item, which may be of any type.
+    :raises: CommandError if the item is not a valid flavor.
     """
     has_needed_fields = (
         isinstance(entry, Mapping)
@@ -129,7 +143,7 @@ def _flavor_from_file(path: str, number: int, entry: Any) -> flavor.Flavor:
             _('%(path)s: %(sizes)s of flavor %(number)d must be whole numbers')
             % {'path': path, 'number': number, 'sizes': ', '.join(_SIZES)}
         )
-    # The keys of a file may be of any type, e.g. numbers in YAML.
+    # In YAML, keys may also be numbers.
     extra_specs = {
         str(key): value for key, value in entry['extra_specs'].items()
     }
@@ -143,14 +157,14 @@ def _list_nova_flavors(command: Any) -> list[Any]:
     """
     try:
         compute = command.app.client_manager.sdk_connection.compute
-        # This is the first microversion that lists extra specs.
+        # This is the first microversion with extra specs in the list.
         return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
     except (
         sdk_exceptions.SDKException,
         auth_exceptions.ClientException,
     ) as exc:
-        # Use only the message of Nova, because str() starts with the class,
-        # the status and the URL.
+        # Errors of the SDK have Nova's message in "details". Their str()
+        # would start with the class, the status and the URL.
         reason = getattr(exc, 'details', None) or exc
         raise osc_exceptions.CommandError(
             _(
@@ -162,21 +176,23 @@ def _list_nova_flavors(command: Any) -> list[Any]:
 
 
 def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
-    """Refuse a change of rules if a flavor would lose too many nodes.
+    """Raise an error if a change of rules would lose too many nodes.
 
-    :param counts: the list of :meth:`.capacity.Capacity.as_list`, with names
-        of rules instead of UUIDs.
-    :param max_percent: how many percent of its nodes a flavor may lose.
-    :raises: CommandError that names every flavor that would lose more, and the
-        rules that cause the loss.
+    The error has a line per flavor that would lose more than the limit, e.g.
+    ``big: 20.0 % of 10; 2 by Note vendors: rack1-07, rack1-08``.
+
+    :param counts: the counts of all flavors, with names of rules instead of
+        UUIDs.
+    :param max_percent: the part of its nodes that a flavor may lose.
+    :raises: CommandError if a flavor would lose more.
     """
     lines_about_flavors = []
     for flavor_counts in counts:
         if flavor_counts['loss'] <= max_percent:
             continue
-        # For example, {'free': 3, 'in_use': 7}.
-        nodes_before = flavor_counts['before']
-        # The counts already have the names of rules.
+        # For example, 10 nodes for {'free': 3, 'in_use': 7}.
+        nodes_before = sum(flavor_counts['before'].values())
+        # The counts have names of rules, so there are no UUIDs to replace.
         no_names: dict[str, str] = {}
         causes = '; '.join(_cause_lines(flavor_counts['lost'], no_names))
         lines_about_flavors.append(
@@ -184,7 +200,7 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
             % {
                 'flavor': flavor_counts['name'],
                 'percent': flavor_counts['loss'],
-                'nodes': sum(nodes_before.values()),
+                'nodes': nodes_before,
                 'why': causes,
             }
         )
@@ -205,16 +221,18 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
 def report_lines(
     counts: Sequence[JsonObject], names: Mapping[str, str], output: TextIO
 ) -> Iterator[str]:
-    """Yield the report of ``--flavors``: a table and remarks about flavors.
+    """Yield the report of ``--flavors``: a table, and lines below it.
 
-    The table has the number of nodes that fit every flavor before and after,
-    and the rules that lose nodes. The remarks are about flavors that no node
-    can take, and about extra specs that were ignored.
+    A row of the table is e.g. ``big | 3 → 2 | 7 | 1 by Note vendors:
+    rack1-07``, with the numbers of free nodes and of nodes in use. The lines
+    below name the flavors that no node can take, and the extra specs of
+    flavors that were ignored.
 
-    :param counts: the list of :meth:`.capacity.Capacity.as_list`.
+    :param counts: the counts of all flavors.
     :param names: the names of rules by UUID; empty if ``counts`` has names
         instead of UUIDs.
-    :param output: the stream for the table, which decides its width.
+    :param output: the stream for the report. If it is a terminal, the table is
+        fitted to its width.
     """
     rows = []
     for flavor_counts in counts:
@@ -246,9 +264,11 @@ def report_lines(
 
 
 def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
-    """Return how many nodes fit a flavor, e.g. "4" or, if it changes, "4 → 3".
+    """Return how many nodes fit a flavor, before and after the change.
 
-    :param use: ``free`` or ``in_use``.
+    For example, ``4 → 3``, or only ``4`` if the number does not change.
+
+    :param use: ``free`` or ``in_use``; only these nodes are counted.
     """
     before = flavor_counts['before'][use]
     after = flavor_counts['after'][use]
@@ -260,16 +280,18 @@ def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
 def _cause_lines(
     lost: Sequence[JsonObject], names: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield one line per set of rules by which a flavor loses nodes.
+    """Yield lines that say because of which rules a flavor loses nodes.
 
-    An example is ``2 by Note vendors: rack1-07, rack1-08``. The line with the
-    most nodes comes first.
+    Nodes that are lost because of the same rules share a line, e.g. ``2 by
+    Note vendors, Tag GPUs: rack1-07, rack1-08``. The line with the most nodes
+    comes first.
 
-    :param lost: nodes with ``name``, ``uuid``, and ``rules``, the UUIDs of the
-        rules because of which the node no longer fits the flavor.
-    :param names: the names of rules by UUID.
+    :param lost: the lost nodes, with ``name``, ``uuid`` and ``rules``.
+    :param names: the names of rules by UUID. A UUID that has no name is shown
+        itself.
     """
-    # Names of nodes by the names of rules, e.g. 'Note vendors, Tag GPUs'.
+    # The names of nodes, by the joined names of rules: {'Note vendors, Tag
+    # GPUs': ['rack1-07', 'rack1-08']}.
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
         rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])
@@ -292,7 +314,10 @@ def _cause_lines(
 
 
 def join_first(names: Sequence[str], max_names: int) -> str:
-    """Join the first names with commas, e.g. ``a, b and 3 more``."""
+    """Join at most so many names with commas, and count the others.
+
+    With ``max_names`` 2, five names become ``a, b and 3 more``.
+    """
     text = ', '.join(names[:max_names])
     left_out = len(names) - max_names
     if left_out > 0:

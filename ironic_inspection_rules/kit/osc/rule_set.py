@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``inspection rule plan``, ``apply``, ``history``, ``restore``."""
+"""Implement ``inspection rule plan``, ``apply``, ``history``, ``restore``.
+
+Ironic stores a set of rules and tables. Every change of it is a revision with
+a number. A plan says what applying some files would change. It has a step per
+rule, e.g. ``{'uuid': …, 'outcome': 'updated', 'before': {…}, 'after': {…}}``.
+The outcomes are ``created``, ``updated``, ``moved``, ``deleted`` and
+``unchanged``.
+"""
 
 from collections.abc import Sequence
 import dataclasses
@@ -51,8 +58,10 @@ _CHANGES = (
 def confirm(question: str, yes: bool) -> bool:
     """Ask the user to confirm a change, and return whether the answer is yes.
 
-    :param yes: whether ``--yes`` is given; the user is not asked then.
-    :raises: CommandError if there is no terminal on which to answer.
+    :param question: the question, e.g. ``Apply these changes?``.
+    :param yes: whether ``--yes`` is given. Then the user is not asked, and the
+        result is True.
+    :raises: CommandError if there is no terminal to ask on.
     """
     if yes:
         return True
@@ -62,14 +71,15 @@ def confirm(question: str, yes: bool) -> bool:
         raise osc_exceptions.CommandError(
             _('There is no terminal to ask on: add --yes')
         )
-    return input(f'{question} [y/N] ').strip().lower() in ('y', 'yes')
+    answer = input(f'{question} [y/N] ')
+    return answer.strip().lower() in ('y', 'yes')
 
 
 def print_warnings(baremetal: Any, stderr: Any) -> None:
-    """Print the warnings of Ironic about options that stored rules need.
+    """Print Ironic's warnings about options that the rules in force need.
 
-    This is called after the rules have been stored, so if the warnings cannot
-    be read, that is another warning instead of an error.
+    If the warnings cannot be read, this is printed as a warning. It is not an
+    error, because the rules have been stored.
     """
     for warning in inspection_rule.warnings_of_rules_in_force(baremetal):
         stderr.write(_('Warning: %s\n') % warning)
@@ -93,8 +103,10 @@ def _add_plan_arguments(parser: Any) -> None:
 class _Planned:
     """A plan, and the rules and tables of the files that it would store.
 
-    :ivar capacity: the counts by flavor, which name rules by description; None
-        without ``--flavors``.
+    :ivar rules: the rules of the files, to be sent to Ironic.
+    :ivar tables: the tables of the files by name; None without tables.
+    :ivar capacity: the numbers of nodes that can take each flavor, before and
+        after the change; None without ``--flavors``.
     """
 
     rules: Sequence[Any]
@@ -104,13 +116,14 @@ class _Planned:
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
-    """Ask Ironic what applying the files would change, without changing it.
+    """Load the files, and ask Ironic what applying them would change.
 
-    With ``--flavors``, the nodes that can take each flavor before and after
-    the change are also counted. Warnings of lint about the files are written
-    to standard error.
+    Nothing is changed. Warnings of lint about the files are printed on
+    standard error. With ``--flavors``, the nodes that can take each flavor are
+    also counted.
 
-    :param caller: the command, which has the connection and standard error.
+    :param caller: the command, which has the connection to Nova and standard
+        error.
     """
     flavors: list[flavor.Flavor] = []
     if parsed_args.flavors:
@@ -143,14 +156,20 @@ def _count_capacity(
 ) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
-    :returns: the list of :meth:`.capacity.Capacity.as_list`, which has an item
-        per flavor with the nodes that it loses and gains. The ``rules`` of a
-        node, which cause this, are replaced by descriptions, because new rules
-        have UUIDs that were generated only for this count.
+    Ironic tries the rules on all nodes, and changes nothing.
+
+    :param plan: the plan of applying the files.
+    :param prune: whether stored rules that are not in the files are removed.
+    :returns: the counts of each flavor, with the nodes that it loses and
+        gains, e.g. ``[{'name': 'big', 'loss': 10.0, 'lost': [{'name':
+        'rack1-07', 'rules': ['Note vendors'], …}], …}]``. The rules of a node
+        are named by description, because the UUIDs of new rules are only
+        generated for this count.
     """
     rules = rule_files.with_uuids(files.rules, plan.in_force)
     fleet_capacity = capacity.Capacity(flavors)
-    every_node = node_selection.NodeSelection({})
+    # No filters select all nodes.
+    every_node = node_selection.NodeSelection(filters={})
     nodes = list(every_node.read_nodes(baremetal, *capacity.FIELDS))
     with parallel.RequestThreads() as threads:
         all_results = fleet_evaluation.evaluate_nodes(
@@ -162,10 +181,9 @@ def _count_capacity(
             tables=files.tables.entries,
         )
         for node, results in zip(nodes, all_results, strict=True):
-            # This result has all changes, because nothing is compared.
             fleet_capacity.add(results.whole, node)
-    # The rules of the files come last, so that their descriptions replace
-    # those of the rules in force.
+    # A rule of the files may change the description of a rule in force. The
+    # rules of the files come last, so that their descriptions are used.
     description_by_uuid = {}
     for rule in (*plan.in_force, *rules):
         description_by_uuid[rule['uuid']] = rule.get('description')
@@ -183,13 +201,14 @@ def as_json(
 ) -> str:
     """Return a plan as JSON, without the content of sensitive rules.
 
+    The content is left out because the output may be read by people who may
+    not read these rules.
+
     :param counted: the number of nodes that can take each flavor, before and
         after the change; None without ``--flavors``.
     """
     rules = []
     for step in plan.steps:
-        # Anybody may read the output, so the content of sensitive rules is
-        # withheld.
         rules.append(
             {
                 **step,
@@ -208,20 +227,27 @@ def as_json(
 
 
 def _print_plan(planned: _Planned, stream: Any) -> None:
-    """Print a plan for people: changes of rules, tables and capacity."""
+    """Print a plan for people, as text.
+
+    First come the changes of rules as a diff, then the changes of tables, and
+    with ``--flavors`` the numbers of nodes that can take each flavor. Without
+    any changes, the first part says so.
+
+    :param stream: the stream to print to.
+    """
     plan = planned.plan
     rules_change = any(
         step['outcome'] != replacement.UNCHANGED for step in plan.steps
     )
+    # If only tables change, leave out the part about rules. It would say that
+    # there is nothing to do.
     only_tables_change = plan.changes and not rules_change
-    # If no rules change, the text about rules says that there is nothing to
-    # do, which is wrong if tables change.
     if not only_tables_change:
         table.print_diff(replacement.plan_lines(plan.steps), stream)
     if plan.tables:
         table.print_diff(table_change.plan_lines(plan.tables), stream)
     if planned.capacity is not None:
-        # The counts already have the names of rules.
+        # The counts have names of rules, so there are no UUIDs to replace.
         no_names: dict[str, str] = {}
         for line in capacity_options.report_lines(
             planned.capacity, no_names, stream
@@ -248,7 +274,10 @@ class PlanInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the plan, and return 2 if it has changes."""
+        """Print the plan as a diff or as JSON.
+
+        :returns: the exit status: 2 if the plan has changes, otherwise 0.
+        """
         planned = _make_plan(self, self.baremetal, parsed_args)
         if parsed_args.format == 'json':
             self.app.stdout.write(
@@ -284,6 +313,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
 
         :returns: the exit status: 0 if the changes were made or there are
             none, 1 if the user declined.
+        :raises: CommandError if a flavor would lose more nodes than
+            ``--max-capacity-loss`` allows.
         """
         max_loss = parsed_args.max_capacity_loss
         if max_loss is not None and not parsed_args.flavors:
@@ -301,8 +332,7 @@ class ApplyInspectionRules(command.BaremetalCommand):
             return 1
         # The user has confirmed this plan. Send its revision, so that Ironic
         # refuses the change if somebody else has changed the rules in the
-        # meantime. After that the change stands, so a missing member of the
-        # answer is only a warning.
+        # meantime.
         answer = rule_set.replace_inspection_rules(
             baremetal,
             rules=planned.rules,
@@ -311,6 +341,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
             prune=parsed_args.prune,
             tables=planned.tables,
         )
+        # The change has been made. If the answer lacks something, print a
+        # warning: an error would say that the change failed.
         revision = rule_set.revision_of(answer)
         if revision is None:
             self.app.stderr.write(
@@ -343,18 +375,24 @@ class ListRevisions(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per revision with its changes."""
+        """List the newest revisions, at most ``--limit`` of them.
+
+        :returns: the titles of the columns, and one row per revision. The
+            changes of a revision are one cell, e.g. ``2 created, table racks
+            updated``.
+        """
         revisions = rule_set.inspection_rule_revisions(
             self.baremetal, limit=parsed_args.limit
         )
         rows = []
-        # Ironic treats the limit as the size of a page and returns further
-        # pages, so the number is limited here.
+        # For Ironic the limit is only the size of a page, and further pages
+        # follow. Therefore the number of rows is limited here.
         for revision in itertools.islice(revisions, parsed_args.limit):
+            # A change of a rule is e.g. {'uuid': …, 'outcome': 'created'}. A
+            # change of a table has its name, e.g. {'table': 'racks', …}.
             rules = []
             tables = []
             for change in revision['changes']:
-                # Only the change of a table has the member "table".
                 if 'table' in change:
                     tables.append((change['table'], change['outcome']))
                 else:
@@ -390,9 +428,13 @@ class RestoreRevision(command.BaremetalCommand):
         parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        """Restore the revision after a confirmation, and print what changed.
+        """Ask for confirmation, restore the revision, and print what changed.
 
-        :returns: the exit status: 1 if the user declined.
+        The output is e.g. ``The rule set is at revision 8 now: 2 deleted``,
+        because restoring makes a new revision.
+
+        :returns: the exit status: 0 if the revision was restored, 1 if the
+            user declined.
         """
         if not confirm(
             _('Put the rules of revision %d in force?') % parsed_args.revision,
@@ -402,8 +444,8 @@ class RestoreRevision(command.BaremetalCommand):
         answer = rule_set.restore_inspection_rule_revision(
             self.baremetal, parsed_args.revision
         )
-        # The rules have been restored. A missing member of the answer is only
-        # a warning, because an error would say that they have not.
+        # The rules have been restored. If the answer lacks something, print a
+        # warning: an error would say that restoring failed.
         revision = rule_set.revision_of(answer)
         if revision is None:
             self.app.stderr.write(
@@ -415,7 +457,7 @@ class RestoreRevision(command.BaremetalCommand):
         else:
             report = _('The rule set is at revision %d now') % revision
         if rule_set.says_changes(answer):
-            # The API of a release without tables does not have this member.
+            # An API of a release without tables does not return "tables".
             tables = []
             for step in answer.get('tables') or ():
                 tables.append((step['name'], step['outcome']))
@@ -434,11 +476,11 @@ def _summarize_changes(
 ) -> str:
     """Return the changes of a revision as text.
 
-    Rules are counted and tables are named, e.g. ``2 created, 1 deleted, table
-    racks updated``. Unchanged rules and tables are omitted.
+    Rules are counted by outcome, and tables are named, e.g. ``2 created, 1
+    deleted, table racks updated``. Unchanged rules and tables are left out.
 
-    :param rules: mappings with ``outcome``.
-    :param tables: pairs of the name of a table and its outcome.
+    :param rules: a mapping per rule, with its ``outcome``.
+    :param tables: the name and the outcome of each table.
     """
     parts = []
     outcomes = [rule['outcome'] for rule in rules]
