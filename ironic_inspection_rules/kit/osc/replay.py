@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``inspection rule replay``: results, pages and exit codes."""
+"""Implement ``inspection rule replay``, which evaluates rules again.
+
+Ironic keeps the data of inspections. A replay evaluates rules on the kept data
+of an inspection, which is also called a run, and compares the result with the
+result at that time. Ironic returns an entry per run, e.g. ``{'node': UUID,
+'outcome': 'different', 'reason': None, 'created_at': …, 'then': {'result':
+'ok', …}, 'now': {'result': 'failed', …}, …}``.
+
+The outcome is ``same``, ``different``, ``incomparable`` if results cannot be
+compared for the ``reason``, or ``error`` if the rules could not be evaluated.
+"""
 
 import collections
 from collections.abc import Callable
@@ -88,10 +98,15 @@ class ReplayInspectionRules(command.BaremetalCommand):
         parallel.add_jobs(parser)
 
     def take_action(self, parsed_args):
-        """Replay the kept inspections, and print those that end differently.
+        """Replay the kept inspections, and print what ends differently.
+
+        With files, their rules are evaluated together with the rules in force,
+        as if they were applied. Without files, every inspection is replayed
+        with the rules of its time.
 
         :returns: the exit status, as documented by the class.
         """
+        # Words that are no files select nodes.
         paths = [word for word in parsed_args.words if _is_rule_file(word)]
         filters = [word for word in parsed_args.words if word not in paths]
         selection = node_selection.NodeSelection.parse(filters)
@@ -108,9 +123,9 @@ class ReplayInspectionRules(command.BaremetalCommand):
             ),
             rule_files.explain_refusal(baremetal, files),
         ):
-            # Rules of files get the UUIDs of the rules in force that they
-            # replace. They may be matched by conditions and actions, which are
-            # the details. The page only needs the names of rules.
+            # The page needs the names of the rules in force. To find the rules
+            # that the files would replace, their details are needed, too:
+            # conditions and actions.
             if paths or parsed_args.report:
                 needs_details = bool(paths)
                 in_force = list(
@@ -119,11 +134,11 @@ class ReplayInspectionRules(command.BaremetalCommand):
                     )
                 )
             rules_of_files = rule_files.with_uuids(files.rules, in_force)
-            # Without files, every run is replayed with the rules of its time.
+            # Without rules in the request, Ironic uses the rules of the time.
             rules = None
             if paths:
                 rules = rules_of_files
-            # The remaining argument is the UUIDs of the nodes of one page.
+            # This is called with the UUIDs of some nodes.
             replay_page = functools.partial(
                 client.replay_page,
                 baremetal,
@@ -144,7 +159,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
         return result.status
 
     def _print(self, parsed_args, result: '_Result') -> None:
-        """Print the result. If there is a page, also print its path."""
+        """Print the result as a table or JSON, and the path of the page."""
         # If the page is written to standard output, the result is discarded.
         output = arguments.choose_output(parsed_args.report, self.app.stdout)
         if parsed_args.format == 'json':
@@ -159,13 +174,13 @@ class ReplayInspectionRules(command.BaremetalCommand):
 def _page_title(paths: list[str]) -> str:
     """Return the title of the page, e.g. ``rules.yaml on kept inspections``.
 
-    :param paths: the paths of the rule files; empty if every inspection is
-        replayed with the rules of its time.
+    :param paths: the paths of the rule files. Without files, the title says
+        that the rules are those of the time.
     """
-    rules = _('The rules of their time')
+    name_of_rules = _('The rules of their time')
     if paths:
-        rules = ', '.join(map(os.path.basename, paths))
-    return _('%s on kept inspections') % rules
+        name_of_rules = ', '.join(map(os.path.basename, paths))
+    return _('%s on kept inspections') % name_of_rules
 
 
 def _replay_nodes(
@@ -173,13 +188,14 @@ def _replay_nodes(
     nodes: list[dict[str, Any]],
     jobs: int,
 ) -> '_Result':
-    """Let Ironic replay the kept inspections of nodes, and count the outcomes.
+    """Replay the kept inspections of nodes, and collect the results.
 
-    A replay evaluates rules again on the data of an inspection.
+    The nodes are divided into pages of 20, and there is a request per page.
 
-    :param replay_page: calls the API with the UUIDs of some nodes, and returns
-        the answer, which has an entry in ``runs`` for each kept inspection.
-    :param nodes: mappings with ``uuid`` and ``name``.
+    :param replay_page: sends the request for the nodes of a page, given as a
+        list of UUIDs. The answer has an entry in ``runs`` for each kept
+        inspection of these nodes.
+    :param nodes: the nodes, with ``uuid`` and ``name``.
     :param jobs: the maximum number of concurrent requests.
     """
     name_by_uuid = {node['uuid']: node['name'] for node in nodes}
@@ -196,17 +212,21 @@ def _replay_nodes(
         )
         for answer in answers:
             for entry in answer['runs']:
-                # An entry only has the UUID of its node.
+                # Ironic returns only the UUID of the node. Add its name.
                 name = name_by_uuid.get(entry['node'])
                 result.add({**entry, 'name': name})
     return result
 
 
 def _is_rule_file(word: str) -> bool:
-    """Return whether a word of the command line is a file, not a filter.
+    """Return whether a word of the command line names a rule file.
 
-    A word is a file if it is ``-``, ends like a rule file, or exists as a
-    path. A word with ``=`` is always a filter.
+    Any other word is a node or a filter of nodes.
+
+    * ``-`` is a file: standard input.
+    * A word with ``=`` is a filter, also if such a file exists.
+    * A word that ends in e.g. ``.yaml`` is a file, and so is the path of an
+      existing file or folder.
     """
     if word == '-':
         return True
@@ -216,28 +236,33 @@ def _is_rule_file(word: str) -> bool:
 
 
 class _Result:
-    """Counts of replayed runs by outcome, and the entries to show.
+    """The result of a replay: counts of runs, and the entries to show.
+
+    Runs are counted by outcome, e.g. ``{'same': 117, 'different': 2}``. Runs
+    that cannot be compared are also counted by reason.
 
     :ivar to_show: the entries of runs that end differently or could not be
         evaluated, with the ``name`` of the node.
     """
 
     def __init__(self) -> None:
-        # Runs are counted by outcome, and incomparable runs also by reason.
         self._counts: collections.Counter[str] = collections.Counter()
         self._reasons: collections.Counter[str] = collections.Counter()
         self.to_show: list[Entry] = []
 
     def add(self, entry: Entry) -> None:
-        """Count a run, and keep its entry if it should be shown.
+        """Count a run, and keep its entry if it is to be shown.
 
-        For runs that cannot be compared, only the reasons are counted.
+        The entry is shown if the run ends differently or could not be
+        evaluated. For a run that cannot be compared, its reason is counted.
+        For a run that ends in the same way, nothing else is done.
 
+        :param entry: the entry of the run, with the ``name`` of the node.
         :raises: Invalid if this release does not know the outcome.
         """
         if entry['outcome'] not in _OUTCOMES:
-            # If this run were ignored, the exit status would be the same as
-            # for a run that ends as it did.
+            # The exit status of the command depends on the outcomes, so an
+            # unknown outcome must not be ignored.
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer about node %(node)s has the outcome "
@@ -259,9 +284,10 @@ class _Result:
     def status(self) -> int:
         """The exit status of the command.
 
-        It is an error if a run could not be evaluated, or if there are runs
-        but none of them can be compared. It is not an error if there are no
-        runs.
+        * 1, an error, if a run could not be evaluated, or if there are runs
+          and none of them can be compared;
+        * 2 if a run ends differently;
+        * 0 otherwise, also if there are no runs.
         """
         counts = self._counts
         has_runs = counts.total() > 0
@@ -275,8 +301,9 @@ class _Result:
     def as_dict(self) -> dict[str, Any]:
         """Return the result as plain JSON data.
 
-        An example is ``{'same': 117, 'different': 2, 'incomparable': 1,
-        'error': 0, 'reasons': {…: 1}, 'runs': [...]}``.
+        For example, ``{'same': 117, 'different': 2, 'incomparable': 1,
+        'error': 0, 'reasons': {REASON: 1}, 'runs': […]}``. The reasons say why
+        runs cannot be compared. The runs are the entries to show.
         """
         plain: dict[str, Any] = {}
         for outcome in _OUTCOMES:
@@ -288,9 +315,9 @@ class _Result:
     def as_text(self) -> str:
         """Return the result as text for a terminal.
 
-        It has a table of the runs to show, followed by the number of runs per
-        outcome, and per reason why they cannot be compared. Runs that could
-        not be evaluated are only counted if there are any.
+        First comes a table of the runs to show, then a line with the number of
+        runs by outcome, then a line per reason why runs cannot be compared.
+        The number of runs that could not be evaluated is left out if it is 0.
         """
         if not self._counts:
             return _(
@@ -325,8 +352,7 @@ class _Result:
         if self._counts[ERROR]:
             total_line += _(', %d could not be decided') % self._counts[ERROR]
         lines.append(total_line)
-        # The reasons belong to the runs that cannot be compared, which the
-        # previous line counts.
+        # The reasons why runs cannot be compared, the most frequent first.
         for reason, count in self._reasons.most_common():
             lines.append(f'  {count}: {reason}')
         return '\n'.join(lines) + '\n'
@@ -335,19 +361,21 @@ class _Result:
 def _read_rule_names(
     baremetal: Any, rules: list[Any], to_show: list[Entry]
 ) -> dict[str, str | None]:
-    """Return the descriptions of rules by UUID, which the page uses as names.
+    """Return the names of rules by UUID, for the page.
 
-    If a rule has been deleted since a run, its description is read from the
-    revision of the rule set at the time of the run, if Ironic still has it.
+    The name of a rule is its description. The page also names rules that
+    matched at the time of a run, and have been deleted since. Their names are
+    read from the revision of the rule set at that time. A rule has no name in
+    the result if Ironic no longer has that revision.
 
     :param rules: the rules in force, and the rules of the files.
     :param to_show: the entries of the runs that the page shows.
     """
     names = {rule['uuid']: rule.get('description') for rule in rules}
+    # Many runs have the same revision, which is read once.
     seen_revisions = set()
     for entry in to_show:
-        # If a node could not be read, its entry has neither "then" nor
-        # "revision".
+        # If the node could not be read, the entry has no "then".
         then = entry.get('then') or {}
         uuids_without_name = set(then.get('matched') or ()) - names.keys()
         if not uuids_without_name:
@@ -362,13 +390,20 @@ def _read_rule_names(
             # Ironic keeps only the last revisions.
             continue
         for rule in answer['rules']:
+            # Newer descriptions, of the rules in force, are kept.
             names.setdefault(rule['uuid'], rule['description'])
     return names
 
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """The result of a run, either then or now; unknown fields are empty."""
+    """How an inspection ended at its time, or how it would end now.
+
+    :ivar result: e.g. ``ok`` or ``failed``; empty if Ironic returned none.
+    :ivar error: why the inspection failed; empty if it did not fail.
+    :ivar changes: the values that differ, with ``before``, the value at the
+        time, and ``value``, the value now. Only the outcome now has them.
+    """
 
     result: str
     error: str
@@ -378,7 +413,7 @@ class _Outcome:
     def from_entry(cls, outcome: Entry | None) -> '_Outcome':
         """Build an outcome from the member ``then`` or ``now`` of an entry.
 
-        :param outcome: the member; None if the outcome is unknown.
+        :param outcome: the member; None if the result is unknown.
         """
         if outcome is None:
             return cls(result='', error='', changes=())
@@ -401,7 +436,10 @@ class _Replayed:
 
     @classmethod
     def from_entry(cls, entry: Entry) -> '_Replayed':
-        """Build the run from an entry that has the ``name`` of the node."""
+        """Build it from an entry of the API, with the ``name`` of the node.
+
+        Missing values become empty texts, which are empty cells of the table.
+        """
         return cls(
             node_name=entry['name'] or entry['node'],
             created_at=entry.get('created_at') or '',
@@ -412,10 +450,11 @@ class _Replayed:
 
 
 def _build_row(replayed: _Replayed) -> list[str]:
-    """Return the cells of one inspection: node, time, results and remarks.
+    """Return the table row of a run: node, time, two results and remarks.
 
-    The remarks are the reason why it could not be evaluated, a new error, and
-    the changes, e.g. ``node /extra/rack: "r1" → "r2"``.
+    The remarks are one cell with a line each: the reason why the run could not
+    be evaluated; the error of the inspection, unless it failed with the same
+    error at its time; and the changes, e.g. ``node /extra/rack: "r1" → "r2"``.
     """
     remarks = []
     if replayed.reason:
