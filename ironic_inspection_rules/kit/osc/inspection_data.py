@@ -210,8 +210,9 @@ def _read_machine(
 ) -> dict[str, Any] | None:
     """Read the newest inventory and plugin data of a node from Ironic.
 
-    If the last inspection failed, these are its data. Otherwise they are the
-    stored inventory, which comes from the last successful inspection.
+    If the last inspection failed, and Ironic has kept its data, these are
+    returned. Otherwise it is the stored inventory, which comes from the last
+    successful inspection.
 
     :param anonymizer: replaces names and numbers; None leaves the data
         unchanged.
@@ -225,7 +226,7 @@ def _read_machine(
     with contextlib.suppress(sdk_exceptions.NotFoundException):
         newest = inspection_run.get_failed_data(baremetal, uuid)
     if newest is None:
-        # The last inspection did not fail.
+        # The last inspection did not fail, or its data are not kept.
         try:
             newest = node.inventory(baremetal, uuid)
         except sdk_exceptions.NotFoundException:

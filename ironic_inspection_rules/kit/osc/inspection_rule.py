@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands for rules: get, edit, import, export, purge and evaluate."""
+"""Commands for rules: get, edit, import, export, purge and evaluate.
+
+The rules in force are the stored rules, which users write, and the built-in
+rules, which the operator has configured. A rule is JSON data, e.g. ``{'uuid':
+…, 'description': 'Note the vendor', 'conditions': […], 'actions': […], …}``.
+For a sensitive rule, Ironic returns null instead of its conditions and
+actions.
+"""
 
 import collections
 from collections.abc import Iterable
@@ -57,7 +64,10 @@ class GetInspectionRule(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the names and values of the fields, sorted by name."""
+        """Read the rule, and return its fields sorted by name.
+
+        :returns: two values: the names of the fields, and their values.
+        """
         baremetal = self.baremetal
         uuid = inspection_rule.find_inspection_rule(
             baremetal, parsed_args.rule
@@ -70,7 +80,7 @@ class GetInspectionRule(command.ShowOne):
         return self.dict2columns(sorted_fields)
 
 
-# Help texts that differ from the description of the field.
+# Help texts of "edit" that differ from the description of the field.
 _HELP = {
     'uuid': _('UUID of a new rule'),
     'description': _('Text for people; "" for none'),
@@ -109,24 +119,31 @@ class EditInspectionRule(command.ShowOne):
                 'is unique; a new rule is created if not given'
             ),
         )
-        # An option for every field that users may set.
+        # Add an option for every field that users may set, e.g. "--scope".
         for name, field in model.SETTABLE.items():
-            options: dict[str, Any] = {
-                'metavar': _METAVARS.get(name, f'<{name}>')
-            }
             if field.type is bool:
-                # The default is None instead of False, because None leaves the
-                # field unchanged.
-                options = {'action': 'store_true', 'default': None}
+                # By default the field stays unchanged, so the value is None
+                # and not False.
+                options: dict[str, Any] = {
+                    'action': 'store_true',
+                    'default': None,
+                }
             elif 'choices' in field.metadata:
                 options = {'choices': field.metadata['choices']}
+            else:
+                options = {'metavar': _METAVARS.get(name, f'<{name}>')}
             help_text = _HELP.get(name, field.metadata['help'])
             parser.add_argument(f'--{name}', help=help_text, **options)
 
     def take_action(self, parsed_args):
-        """Create a rule, or change the named rule, and return its fields.
+        """Create a rule, or change the given fields of a rule.
 
-        Warnings of lint about the rule are written to standard error.
+        A new rule is created if no rule is named. Then warnings of lint about
+        the rule are printed on standard error.
+
+        :returns: two values: the names of the fields, and the values that the
+            rule has afterwards.
+        :raises: CommandError if a rule and ``--uuid`` are given.
         """
         baremetal = self.baremetal
         fields = _read_fields(parsed_args)
@@ -146,8 +163,8 @@ class EditInspectionRule(command.ShowOne):
             answer = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields
             )
-        # The answer has null for withheld fields of a sensitive rule. Use the
-        # fields that the user has just set, so that lint can check them.
+        # For a sensitive rule, the answer has null instead of its content.
+        # Lint checks the content that the user has just set.
         rule = {name: answer.get(name) for name in model.WRITABLE}
         rule.update(fields)
         for warning in rule_files.lint_rule(rule):
@@ -157,18 +174,20 @@ class EditInspectionRule(command.ShowOne):
 
 
 def _read_fields(parsed_args: Any) -> dict[str, Any]:
-    """Return the fields that the options set, in the form of the API.
+    """Return the fields of a rule that the options set, as JSON data.
 
-    A field is omitted if its option is not given. An empty text, e.g.
-    ``--scope ""``, gives None, which makes the API remove the field.
+    * ``--priority 10`` becomes ``{'priority': '10'}``.
+    * ``--scope ""`` becomes ``{'scope': None}``, which removes the scope.
+    * ``--actions actions.yaml`` becomes ``{'actions': […]}``.
+    * A field is left out if its option is not given.
     """
     fields: dict[str, Any] = {}
     for name in model.WRITABLE:
         value = getattr(parsed_args, name)
         if value is None:
             continue
-        may_be_missing = model.SETTABLE[name].default is None
-        if value == '' and may_be_missing:
+        may_be_removed = model.SETTABLE[name].default is None
+        if value == '' and may_be_removed:
             fields[name] = None
         elif name in model.CONTENT:
             fields[name] = _read_content(name, value)
@@ -178,20 +197,23 @@ def _read_fields(parsed_args: Any) -> dict[str, Any]:
 
 
 def _read_content(name: str, path_or_text: str) -> Any:
-    """Read the variables, conditions or actions of an option.
+    """Read the variables, conditions or actions of a rule from an option.
 
-    Examples are ``--actions actions.yaml`` and ``--actions '[{"op": "log",
+    The value of the option is the path of a file, as in ``--actions
+    actions.yaml``, or the text itself, as in ``--actions '[{"op": "log",
     "args": {"msg": "done"}}]'``.
 
     :param name: the name of the option, e.g. ``actions``.
-    :param path_or_text: the path of a file, or the text itself.
+    :param path_or_text: the value of the option. It is text if it begins with
+        a bracket.
+    :returns: a mapping of variables for ``vars``, otherwise a list.
     """
-    # The shipped commands distinguish text from a path in the same way.
+    # python-ironicclient distinguishes text from a path in the same way.
     is_text = path_or_text.lstrip().startswith(('[', '{'))
     path = path_or_text
     text: str | None = None
     if is_text:
-        # Error messages name the option instead of a file.
+        # There is no file, so error messages name the option instead.
         path = f'--{name}'
         text = path_or_text
     if name == model.VARS:
@@ -220,7 +242,11 @@ class ImportInspectionRules(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Store the rules and tables of the files, and print counts."""
+        """Store the rules and tables of the files, or none of them.
+
+        If the files would change nothing, nothing is sent. Finally, the
+        numbers of created, updated and unchanged rules are printed.
+        """
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
         with rule_files.explain_refusal(baremetal, files):
@@ -247,8 +273,8 @@ class ImportInspectionRules(command.BaremetalCommand):
         counts = collections.Counter(step['outcome'] for step in plan.steps)
         created = counts['created']
         updated = counts['updated']
-        # The steps with the outcome "unchanged" cannot be counted, because
-        # they include stored rules that are in none of the files.
+        # Do not count the steps with the outcome "unchanged": stored rules
+        # that are in none of the files also have such a step.
         unchanged = len(files.rules) - created - updated
         self.app.stdout.write(
             _(
@@ -291,21 +317,22 @@ class ExportInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Write the rules and tables to a file or to standard output.
 
-        They are the stored rules and tables, or with ``--revision`` the
-        content of that revision. Ironic returns sensitive rules without
-        operations. These rules are listed on standard error.
+        With ``--revision``, these are the rules and tables of the revision,
+        otherwise the stored ones. Sensitive rules are written without
+        conditions and actions, and are named on standard error.
         """
         rules, tables = _read_rules_and_tables(
             self.baremetal, parsed_args.revision
         )
         entries = []
         for rule in rules:
-            # The withheld operations of a sensitive rule are null. "apply"
-            # keeps the stored value of a field that is null.
+            # The conditions and actions of a sensitive rule are null here. If
+            # the file is imported, null keeps the stored value.
             entries.append({name: rule[name] for name in model.WRITABLE})
         content: Any = entries
         if tables:
-            # A list of rules cannot contain tables.
+            # Without tables, a rule file is a list of rules. With tables, it
+            # must be a mapping.
             content = {'tables': tables, 'rules': entries}
         path = parsed_args.file
         if path.endswith('.json'):
@@ -327,20 +354,22 @@ class ExportInspectionRules(command.BaremetalCommand):
 def _read_rules_and_tables(
     baremetal: Any, revision: int | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Read the rules to export, and the tables in the form of a rule file.
+    """Read the rules and tables to export.
 
-    :param revision: the number of a revision of the rule set; None for the
-        stored rules in force.
-    :returns: two values: the rules in the form of the API, and the tables by
-        name, e.g. ``{'racks': {'key': 'serial', 'rows': [...]}}``.
+    :param revision: the number of a revision; None for the stored rules and
+        tables.
+    :returns: two values. The first is a list of rules, as the API returns
+        them. The second has tables by name in the form of a rule file, e.g.
+        ``{'racks': {'key': 'serial', 'rows': […]}}``.
     """
     if revision is None:
+        # Built-in rules are not stored, and cannot be imported.
         in_force = inspection_rule.inspection_rules(baremetal, details=True)
         stored = [rule for rule in in_force if not rule['built_in']]
         return stored, inspection_table.export_tables(baremetal)
     content = rule_set.get_inspection_rule_revision(baremetal, revision)
     tables = {}
-    # The API of a release without tables does not have this member.
+    # An API of a release without tables does not return "tables".
     for described in content.get('tables') or ():
         tables[described['name']] = inspection_table.convert_to_file_form(
             described, described['rows']
@@ -433,8 +462,8 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         if parsed_args.rules:
             files = rule_files.load(parsed_args.rules, self.app.stderr)
             request['rules'] = files.rules
-            # Omit the member if it is false, because older APIs do not know
-            # it.
+            # None omits the member. An older API, which does not know it,
+            # would refuse the request.
             request['prune'] = parsed_args.prune or None
             request['tables'] = files.tables.entries
         if parsed_args.inventory:
@@ -446,7 +475,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
                 baremetal, **request
             )
         if result['result'] not in ('ok', 'failed'):
-            # An unknown result must not lead to the exit status of "ok".
+            # An unknown result must not give the exit status of "ok".
             raise exceptions.Invalid(
                 _(
                     "Ironic's answer has the result %s, where ok or failed is "
@@ -476,47 +505,18 @@ def _render(result: dict[str, Any], output_format: str) -> str:
 _VERDICTS = {True: _('true'), False: _('false'), None: _('error')}
 
 
-def _rule_cells(rule: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the cells of a rule that is not sensitive.
-
-    :returns: two values: a list with name and phase, which are the first two
-        cells; and the last cell, which has the result of each condition on its
-        own line, e.g. ``eq: false (values=[2, 4])``.
-    """
-    lines = []
-    for condition in rule['conditions'] or ():
-        line = f'{condition["op"]}: {_VERDICTS[condition["result"]]}'
-        if condition['reason']:
-            line += f' ({condition["reason"]})'
-        lines.append(line)
-    name_and_phase = [rule['description'] or rule['uuid'], rule['phase']]
-    return name_and_phase, '\n'.join(lines)
-
-
 def _as_tables(result: dict[str, Any]) -> str:
-    """Format the result of trying rules on one machine as tables for people.
+    """Format the result of trying rules on one machine as text for people.
 
-    The first table lists the rules, and why they matched or did not match. The
-    second table lists the changes. Rules in mode ``audit``, an error and
-    warnings follow. For a sensitive rule, only its UUID is shown.
+    The parts of the text are, in this order: a table of the rules that were
+    tried, a table of the changes that they would make, what rules in mode
+    ``audit`` would do, the error of the inspection, and warnings. Nothing is
+    shown of a sensitive rule but its UUID and whether it matched.
+
+    :param result: the answer of the API, with ``rules``, ``changes``,
+        ``error``, and possibly ``audit`` and ``warnings``.
     """
-    rows = []
-    for rule in result['rules']:
-        name_and_phase, why = disclosure.read(
-            rule,
-            build=_rule_cells,
-            if_withheld=(
-                [rule['uuid'], ''],
-                _('withheld: the rule is sensitive'),
-            ),
-        )
-        matched = _('no')
-        if rule['matched']:
-            matched = _('yes')
-        rows.append([*name_and_phase, matched, why])
-    lines = [
-        table.render([_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)
-    ]
+    lines = [_table_of_rules(result['rules'])]
     audited = result.get('audit') or ()
     if result['changes']:
         lines.append(_table_of_changes(result['changes']))
@@ -525,13 +525,13 @@ def _as_tables(result: dict[str, Any]) -> str:
     elif not result['changes']:
         lines.append(_('nothing would change'))
     for rule in audited:
-        if rule['matched']:
+        if not rule['matched']:
+            continue
+        if disclosure.is_shown(rule):
+            lines += _audit_lines(rule)
+        else:
             sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
-            lines += disclosure.read(
-                rule,
-                build=_audit_lines,
-                if_withheld=[_('audit: %s') % sensitive_rule],
-            )
+            lines.append(_('audit: %s') % sensitive_rule)
     if result['error']:
         lines.append(_('The inspection would fail: %s') % result['error'])
     for warning in result.get('warnings') or ():
@@ -539,24 +539,62 @@ def _as_tables(result: dict[str, Any]) -> str:
     return '\n'.join(lines)
 
 
+def _table_of_rules(rules: Iterable[dict[str, Any]]) -> str:
+    """Format the rules that were tried on a machine as a table for people.
+
+    A row has the name and the phase of a rule, whether it matched, and why.
+    The last cell has a line per condition, e.g. ``eq: false (values=[2, 4])``.
+    """
+    rows = []
+    for rule in rules:
+        matched = _('no')
+        if rule['matched']:
+            matched = _('yes')
+        if not disclosure.is_shown(rule):
+            why = _('withheld: the rule is sensitive')
+            rows.append([rule['uuid'], '', matched, why])
+            continue
+        condition_lines = []
+        for condition in rule['conditions'] or ():
+            line = f'{condition["op"]}: {_VERDICTS[condition["result"]]}'
+            if condition['reason']:
+                line += f' ({condition["reason"]})'
+            condition_lines.append(line)
+        name = rule['description'] or rule['uuid']
+        why = '\n'.join(condition_lines)
+        rows.append([name, rule['phase'], matched, why])
+    return table.render([_('Rule'), _('Phase'), _('Matched'), _('Why')], rows)
+
+
 def _may_hide_changes(
     rules: Iterable[dict[str, Any]], audited: Iterable[dict[str, Any]]
 ) -> bool:
-    """Return whether the answer may hide changes of sensitive rules.
+    """Return whether sensitive rules may have changes that are not shown.
 
-    A sensitive rule may change something even if it does not match, because it
-    may undo earlier changes. A rule in mode ``audit`` changes nothing.
+    This holds if a sensitive rule was tried, even if it did not match: such a
+    rule may undo its earlier changes. It does not hold for a rule in mode
+    ``audit``, which changes nothing.
+
+    :param rules: all rules that were tried.
+    :param audited: the rules in mode ``audit`` that were tried.
     """
     audited_uuids = {rule['uuid'] for rule in audited}
     for rule in rules:
-        may_change = rule['uuid'] not in audited_uuids
-        if may_change and not disclosure.is_shown(rule):
+        changes_machine = rule['uuid'] not in audited_uuids
+        is_sensitive = not disclosure.is_shown(rule)
+        if changes_machine and is_sensitive:
             return True
     return False
 
 
 def _audit_lines(rule: dict[str, Any]) -> list[str]:
-    """Return lines about what a matching rule in mode ``audit`` would do."""
+    """Return lines about what a rule in mode ``audit`` would do.
+
+    These are its name, followed by its changes as a table, its error, or a
+    line that says that it would change nothing.
+
+    :param rule: a rule that matched, with ``changes`` and ``error``.
+    """
     lines = [_('audit: %s') % (rule['description'] or rule['uuid'])]
     if rule['changes']:
         lines.append(_table_of_changes(rule['changes']))
@@ -568,7 +606,11 @@ def _audit_lines(rule: dict[str, Any]) -> list[str]:
 
 
 def _table_of_changes(changes: list[dict[str, Any]]) -> str:
-    """Format the changes that rules would make as a table for people."""
+    """Format the changes that rules would make as a table for people.
+
+    :param changes: changes with ``object``, ``op``, ``path`` and ``value``,
+        e.g. ``node``, ``add``, ``/extra/rack`` and ``r1``.
+    """
     rows = []
     for change in changes:
         value = json.dumps(change['value'], ensure_ascii=False)
