@@ -2,13 +2,20 @@
 
 """Commands about recorded inspections, and about statistics of rules.
 
-They are ``openstack baremetal node rule run list`` and ``show``, ``openstack
-baremetal node rule explain``, and ``openstack baremetal inspection rule
-statistics``.
+They are ``node rule run list`` and ``show``, ``node rule explain``, and
+``inspection rule statistics``. A run is the record of an inspection: what the
+rules did in each phase. The record of a phase has lists of rules, e.g.
+``{'rules': [RULE, …], 'reverted': […], 'audit': […], 'saved': True}``. A rule
+has the results of its conditions and the changes that it made, e.g.
+``{'uuid': …, 'description': 'Note the rack', 'conditions': [{'op': 'eq',
+'result': True, 'reason': 'values=[2, 2]'}], 'changes': [{'object': 'node',
+'op': 'replace', 'path': '/extra/rack', 'before': 'r1', 'after': 'r2'}]}``.
+
+For a sensitive rule, Ironic returns hardly more than the UUID, and says that
+the rest is withheld.
 """
 
 from collections.abc import Iterable, Iterator
-import functools
 import itertools
 import json
 from typing import Any
@@ -69,15 +76,18 @@ class ListInspectionRuns(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row per inspection."""
+        """List the runs of the node, at most ``--limit`` of them.
+
+        :returns: the titles of the columns, and one row per run.
+        """
         runs = inspection_run.inspection_runs(
             self.baremetal, parsed_args.node, limit=parsed_args.limit
         )
         rows = []
-        # Ironic treats the limit as the size of a page and returns further
-        # pages, so the number is limited here.
+        # For Ironic the limit is only the size of a page, and further pages
+        # follow. Therefore the number of rows is limited here.
         for run in itertools.islice(runs, parsed_args.limit):
-            # The table shortens the error. JSON contains all of it.
+            # A table shows the error in short. JSON has the whole error.
             fields = {**run, 'error': command.ErrorCell(run['error'])}
             rows.append(tuple(fields[name] for name in _COLUMNS))
         return _COLUMNS, rows
@@ -98,9 +108,12 @@ class ShowInspectionRun(command.ShowOne):
         )
 
     def take_action(self, parsed_args):
-        """Return the fields of a run, and each of its phases as a field.
+        """Return the fields of a run, with one more field per phase.
 
-        A phase is formatted as lines for people, and is complete in JSON.
+        A table shows a phase as lines for people. JSON has the whole record of
+        the phase.
+
+        :returns: two values: the names of the fields, and their values.
         """
         run = _read_run(self.baremetal, parsed_args.node, parsed_args.run)
         phases = run.pop('phases')
@@ -165,14 +178,18 @@ class ExplainInspection(command.BaremetalCommand):
         )
 
     def take_action(self, parsed_args):
-        """Print the answer to a question, or the whole last run.
+        """Print the answer to a question about the node, or its last run.
 
-        The output is text, or the answer of the API in JSON or YAML.
+        * With ``--path`` or ``--trait``, print which rule set the value.
+        * With ``--rule``, print why the rule matched or not.
+        * Without a question, print everything that rules did in the last run.
+
+        The output is text, or the answer of the API as JSON or YAML.
         """
         baremetal = self.baremetal
         node = parsed_args.node
         # The query parameters of the request, e.g. {'port': '52:54:…', 'path':
-        # '/extra/a'}; empty if there is no question.
+        # '/extra/a'}. They are empty if there is no question.
         question = {}
         for name in ('path', 'trait', 'port', 'rule'):
             value = getattr(parsed_args, name)
@@ -218,10 +235,11 @@ class ShowStatistics(command.Lister):
         )
 
     def take_action(self, parsed_args):
-        """Return the columns, and one row of counters per rule.
+        """Read how often each rule ran, matched and failed.
 
-        The server sorts the rules if ``--sort runs`` or ``--sort runs:desc``
-        is given.
+        Ironic sorts the rules, e.g. by ``--sort matched:desc``.
+
+        :returns: the names of the columns, and one row per rule.
         """
         key, _colon, direction = (parsed_args.sort or '').partition(':')
         statistics = inspection_run.rule_statistics(
@@ -248,26 +266,30 @@ def _read_run(
 ) -> dict[str, Any]:
     """Read a run of a node from Ironic.
 
+    :param node: the name or UUID of the node.
     :param uuid: the UUID of the run; None for the last run.
+    :returns: the run with its phases.
     :raises: CommandError if Ironic has no run of the node.
     """
     if uuid is not None:
         return inspection_run.get_inspection_run(baremetal, node, uuid)
-    # Ironic returns the newest run first.
+    # The first run of the list is the newest.
     runs = inspection_run.inspection_runs(baremetal, node, limit=1)
     last_run = next(runs, None)
     if last_run is None:
         raise osc_exceptions.CommandError(
             _('No inspection of node %s is kept') % node
         )
-    # Read the run again, because a run in a list lacks its phases.
+    # A run in the list has no phases. Read it again with its phases.
     return inspection_run.get_inspection_run(baremetal, node, last_run['uuid'])
 
 
 def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about what the rules of a phase undid and did.
+    """Yield lines about what the rules did in a phase.
 
-    Rules in mode ``audit`` come last. For example::
+    First come the rules that did not match and undid their earlier changes,
+    then the rules that matched, then the rules in mode ``audit``. For
+    example::
 
         undone: 5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10 (Note the rack)
           /extra/rack: "r1" removed
@@ -275,22 +297,20 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
           because ge: true (values=(128, 64))
           trait CUSTOM_BIG: added
 
-    :param phase: a member of ``phases`` of a run, e.g. the phase ``main``.
+    :param phase: the record of a phase of a run.
     """
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
         ('%s', phase['rules']),
         (_('audit: %s'), phase['audit']),
     ):
-        lines_of_rule = functools.partial(_lines_of_rule, title)
         for rule in rules:
-            # For a sensitive rule the API returns only the UUID, and marks the
-            # entry as withheld.
-            sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
-            lines_if_withheld: Iterable[str] = [title % sensitive_rule]
-            yield from disclosure.read(
-                rule, build=lines_of_rule, if_withheld=lines_if_withheld
-            )
+            if disclosure.is_shown(rule):
+                yield from _lines_of_rule(title, rule)
+            else:
+                sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
+                yield title % sensitive_rule
+    # Ironic does not record all changes if there are too many.
     left_out = phase.get('left_out')
     if left_out:
         yield _P('%d more change', '%d more changes', left_out) % left_out
@@ -298,14 +318,21 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
         yield _('Nothing of this was saved.')
 
 
-def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterable[str]:
+def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterator[str]:
     """Yield the name of a rule, followed by what the rule did in a phase.
 
-    :param title: the format of the first line, e.g. ``audit: %s``, which is
-        filled with the name of the rule.
+    For example::
+
+        9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1d (Tag large machines)
+          because ge: true (values=(128, 64))
+          trait CUSTOM_BIG: added
+
+    :param title: the text of the first line, e.g. ``audit: %s``, where ``%s``
+        stands for the name of the rule.
+    :param rule: the record of a rule that is not sensitive.
     """
     yield title % _rule_name(rule)
-    # Values that already had the value that the rule sets are "confirmed".
+    # "confirmed" lists what the rule set to the value that it already had.
     changes = [*rule['changes'], *rule.get('confirmed', ())]
     for line in _reason_lines(rule['conditions'], rule):
         yield f'  {line}'
@@ -322,19 +349,21 @@ def _reason_lines(
 ) -> Iterator[str]:
     """Yield lines about why a rule matched, and which of its actions ran.
 
-    For example::
+    There is a line per condition of the rule. An action has lines if it has
+    conditions of its own, or if it did not run. For example::
 
         because eq: true (values=[2, 2])
         log was not carried out: the loop has no items
         fail was not carried out
           when ge: 0 times true, 3 times false
 
+    The condition of an action is evaluated for every item of its loop, so its
+    line counts the results.
+
     :param conditions: the conditions of the rule, with ``op``, ``result`` and
-        ``reason``. The result is None if the condition was not decided.
-    :param rule: a mapping whose member ``when`` lists the actions that have
-        conditions of their own or did not run. Each condition of an action has
-        ``op``, ``reason``, and the numbers ``true`` and ``false``, which count
-        its results over all items of the loop.
+        ``reason``. The result is None if the condition was not evaluated.
+    :param rule: a mapping whose member ``when``, if there is one, lists these
+        actions.
     """
     for condition in conditions:
         result = _('undecided')
@@ -347,8 +376,8 @@ def _reason_lines(
         }
     for action in rule.get('when', ()):
         yield _action_line(action)
-        # An action without conditions has an empty list here. "op", "true" and
-        # "false" in the text below are members of the condition.
+        # A condition is e.g. {'op': 'ge', 'true': 0, 'false': 3, 'reason':
+        # None}, whose members are filled into the text.
         for condition in action['conditions']:
             yield '  ' + _(
                 'when %(op)s: %(true)d times true, %(false)d '
@@ -358,6 +387,8 @@ def _reason_lines(
 
 def _action_line(action: dict[str, Any]) -> str:
     """Return a line that says whether an action ran, and if not, why.
+
+    For example, ``log was not carried out: the loop has no items``.
 
     :param action: e.g. ``{"action": "log", "ran": false, "reason": "the loop
         has no items"}``.
@@ -380,7 +411,16 @@ def _in_brackets(reason: str | None) -> str:
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
-    """Yield lines about a run: what the rules did per phase, and the error."""
+    """Yield lines about a run: what the rules did per phase, and the error.
+
+    For example::
+
+        in run 3f2b… of 2026-01-31T10:00:00 (inspection, failed)
+        phase main
+          9f6c… (Tag large machines)
+            …
+        It failed: no disk
+    """
     yield _run_line(run)
     for phase in model.PHASES:
         if phase not in run['phases']:
@@ -408,21 +448,25 @@ def _run_line(run: dict[str, Any]) -> str:
     }
 
 
-def answer_lines(answer: dict[str, Any]) -> Iterable[str]:
-    """Return lines about the rule that set a value, and why that rule ran.
+def answer_lines(answer: dict[str, Any]) -> Iterator[str]:
+    """Yield lines about the rule that set a value, and why that rule ran.
+
+    If the rule is sensitive, this is only its UUID. Otherwise the lines have
+    the change, the rule, the run, the conditions of the rule, and whether the
+    value has changed since. For example::
+
+        /extra/size: "big"
+        by rule 9f6c… (Note the size), as of revision 7, phase main, action …
+        in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)
+        because ge: true (values=[128, 64])
 
     :param answer: the answer of ``explain`` for a path or a trait.
     """
-    sentence = _('set by the sensitive rule %s; what it does is withheld')
-    lines_if_withheld = [sentence % answer['rule']['uuid']]
-    return disclosure.read(
-        answer, build=_lines_of_origin, if_withheld=lines_if_withheld
-    )
-
-
-def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
-    """Yield lines with a change, the rule that made it, and why it ran."""
     rule = answer['rule']
+    if not disclosure.is_shown(answer):
+        sentence = _('set by the sensitive rule %s; what it does is withheld')
+        yield sentence % rule['uuid']
+        return
     yield change_line(answer)
     sentence = _(
         'by rule %(rule)s, as of revision %(revision)s, phase '
@@ -441,13 +485,14 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
     if not answer['conditions']:
         yield _('because the rule has no conditions')
     yield from _reason_lines(answer['conditions'], answer)
-    # "current" says whether the node still has the value. It is null if the
-    # API cannot tell.
+    # "current" is true if the node still has the value, false if not, and null
+    # if Ironic cannot tell.
     is_changed_since = answer['current'] is False
     if is_changed_since:
         value_now = json.dumps(answer['current_value'], ensure_ascii=False)
         now = command.shorten(value_now)
         if answer['sensitive_rules']:
+            # One of these rules may have changed it. They are named below.
             yield _('Now it is %s.') % now
         else:
             yield (
@@ -466,6 +511,9 @@ def _lines_of_origin(answer: dict[str, Any]) -> Iterable[str]:
 def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     """Yield lines about whether a rule matched in a run, and what it did.
 
+    If the rule is sensitive, only its UUID is shown, and whether it matched.
+    The first line is e.g. ``rule 9f6c… (Note the size) matched``.
+
     :param answer: the answer of ``explain`` for a rule.
     """
     if answer['matched']:
@@ -473,22 +521,23 @@ def rule_lines(answer: dict[str, Any]) -> Iterator[str]:
     else:
         text = _('rule %s did not match')
     yield text % _rule_name(answer['rule'])
-    lines_if_withheld: Iterable[str] = [
-        _('The rule is sensitive, and the rest is withheld.')
-    ]
-    yield from disclosure.read(
-        answer, build=_lines_of_outcome, if_withheld=lines_if_withheld
-    )
+    if disclosure.is_shown(answer):
+        yield from _lines_of_outcome(answer)
+    else:
+        yield _('The rule is sensitive, and the rest is withheld.')
 
 
-def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
+def _lines_of_outcome(answer: dict[str, Any]) -> Iterator[str]:
     """Yield lines about why a rule matched or not, and what it changed.
 
-    For example::
+    They come in this order: the run, the conditions, the changes, and remarks,
+    e.g. the error with which the inspection failed. For example::
 
         in run 3f2b… of 2026-01-31T10:00:00 (inspection, ok)
         because ge: true (values=[128, 64])
         /extra/size: "big"
+
+    :param answer: the answer of ``explain`` for a rule that is not sensitive.
     """
     yield _run_line(answer['run'])
     if answer['decided_again']:
@@ -496,15 +545,16 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
             'Evaluated again, on the data of that run and the node as it '
             'is now:'
         )
-    # Conditions are null if the run has no trace of the rule.
+    # Conditions are null if it was not recorded what the rule did.
+    is_recorded = answer['conditions'] is not None
     yield from _reason_lines(answer['conditions'] or (), answer)
     yield from map(change_line, answer['changes'])
-    has_trace = answer['conditions'] is not None
-    if answer['matched'] and has_trace and not answer['changes']:
+    if answer['matched'] and is_recorded and not answer['changes']:
         yield _('it changed nothing')
     run = answer['run']
     if run['result'] == 'failed':
-        # The error names the rule that failed the inspection.
+        # The error names the rule that failed the inspection, which may be
+        # another rule.
         error = command.extract_reason(run['error'])
         yield _('The inspection failed: %s') % error
     if answer['mode'] == 'audit':
@@ -516,15 +566,18 @@ def _lines_of_outcome(answer: dict[str, Any]) -> Iterable[str]:
 
 
 def change_line(change: dict[str, Any]) -> str:
-    """Return a line about a change: place, value before and value after.
+    """Return a line about a change, with the place and the values.
 
-    For example::
+    ==============================  ========================================
+    A trait was added               ``trait CUSTOM_GPU: added``
+    A value was removed             ``/extra/rack: "r2" removed``
+    A value was added               ``/extra/rack: "r1"``
+    A value was set to itself       ``/extra/rack: "r2", as it was already``
+    A value was replaced            ``/extra/rack: "r1" → "r2"``
+    ==============================  ========================================
 
-        /extra/rack: "r1"
-        /extra/rack: "r1" → "r2"
-        /extra/rack: "r2", as it was already
-        /extra/rack: "r2" removed
-        trait CUSTOM_GPU: added
+    :param change: e.g. ``{'object': 'node', 'op': 'replace', 'path':
+        '/extra/rack', 'before': 'r1', 'after': 'r2'}``.
     """
     if change['object'] == 'traits':
         return _trait_line(change)
@@ -532,6 +585,7 @@ def change_line(change: dict[str, Any]) -> str:
     whole_after = json.dumps(change['after'], ensure_ascii=False)
     before = command.shorten(whole_before)
     after = command.shorten(whole_after)
+    # For example, "/extra/rack" of the node, and "plugin_data/rack".
     where = change['path']
     if change['object'] != 'node':
         where = change['object'] + change['path']
@@ -542,7 +596,8 @@ def change_line(change: dict[str, Any]) -> str:
         }
     if change['op'] == 'add':
         return f'{where}: {after}'
-    # Different secrets look equal in an answer, because the API masks them.
+    # Ironic shows every secret as "******". If both values look like this,
+    # they may still differ.
     is_masked = '******' in whole_after
     if change['before'] == change['after'] and not is_masked:
         return _('%(where)s: %(after)s, as it was already') % {
@@ -555,8 +610,9 @@ def change_line(change: dict[str, Any]) -> str:
 def _trait_line(change: dict[str, Any]) -> str:
     """Return a line about a change of a trait.
 
-    The line is ``trait A: added``, ``trait A: removed`` or ``trait A: was
-    there already``.
+    The line is ``trait CUSTOM_GPU: added``, ``trait CUSTOM_GPU: removed``, or
+    ``trait CUSTOM_GPU: was there already`` if a rule added a trait that the
+    node had.
     """
     # The path of a trait is "/" followed by its name.
     trait = _('trait %s') % change['path'][1:]
@@ -566,5 +622,8 @@ def _trait_line(change: dict[str, Any]) -> str:
 
 
 def _rule_name(rule: dict[str, Any]) -> str:
-    """Return the UUID of a rule, with its description if that is visible."""
+    """Return the UUID of a rule, followed by its description in brackets.
+
+    The description is left out if the rule has none, or if it is withheld.
+    """
     return f'{rule["uuid"]}{_in_brackets(rule.get("description"))}'
