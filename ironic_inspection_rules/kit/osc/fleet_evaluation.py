@@ -2,8 +2,16 @@
 
 """Implement ``evaluate --nodes``, which tries rules on many machines.
 
-This module evaluates the rules, prints groups of machines that change alike,
-and chooses the exit status.
+Ironic evaluates the rules on the stored data of the machines, and changes
+nothing. The result of a machine is e.g. ``{'uuid': …, 'name': 'rack1-07',
+'result': 'ok', 'error': None, 'changes': [{'object': 'traits', 'op': 'add',
+'path': '/CUSTOM_GPU'}], …}``. It is ``ok`` if an inspection would pass,
+``failed`` if it would fail, and ``error`` if Ironic has no data of the machine
+to try the rules on.
+
+In a comparison, Ironic evaluates the rules of files and the rules in force,
+and a result has only the changes that differ between them. Machines that
+change alike are printed as one group.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,14 +71,14 @@ JsonObject = dict[str, Any]
 
 
 def add_arguments(parser: Any) -> None:
-    """Add the options for many machines to the parser of ``evaluate``."""
+    """Add the options of ``evaluate`` that are for many machines."""
     node_selection.add_argument(
         parser,
         '--nodes',
         _('Try the rules on many machines. %s'),
         action='extend',
     )
-    # The default is None, which shows that neither option was given.
+    # Both options set "compare". It is None if neither is given.
     compare = parser.add_mutually_exclusive_group()
     compare.add_argument(
         '--compare',
@@ -100,9 +108,15 @@ def add_arguments(parser: Any) -> None:
 def check_options(parsed_args: Any) -> None:
     """Refuse options of ``evaluate`` that cannot be combined.
 
+    * ``--nodes`` is for many machines, ``--node`` and ``--inventory`` are for
+      one machine.
+    * ``--report``, ``--flavors``, ``--compare`` and ``--no-compare`` need
+      ``--nodes``.
+    * ``--prune`` and ``--compare`` need ``--rules``.
+
     :raises: CommandError that names the options.
     """
-    # ``--nodes`` without filters is an empty list, which selects all nodes.
+    # "--nodes" without a filter is an empty list, and selects all nodes.
     is_for_many = parsed_args.nodes is not None
     is_for_one = parsed_args.node or parsed_args.inventory
     has_options_for_many = (
@@ -135,12 +149,13 @@ def check_options(parsed_args: Any) -> None:
 
 
 def run(caller: Any, parsed_args: Any) -> int:
-    """Try rules on many nodes, and print and report what the rules would do.
+    """Try rules on many nodes, and print what the rules would do.
 
-    This changes nothing in Ironic. The rules come from the files of
-    ``--rules``. Without that option, the rules in force are tried.
+    The rules are those of the files of ``--rules``, or the rules in force if
+    the option is not given. With ``--report``, the whole result is also
+    written to a page.
 
-    :param caller: the command.
+    :param caller: the command, which has the connection and the streams.
     :returns: the exit status of the command.
     """
     files = rule_files.load(parsed_args.rules or [], caller.app.stderr)
@@ -155,8 +170,8 @@ def run(caller: Any, parsed_args: Any) -> int:
         ),
         rule_files.explain_refusal(baremetal, files),
     ):
-        # Conditions and actions are requested, because a rule in a file may be
-        # matched to a rule in force by them.
+        # To find the rules that the files would replace, the rules in force
+        # are needed with their details: conditions and actions.
         needs_details = bool(files.rules)
         in_force = list(
             inspection_rule.inspection_rules(baremetal, details=needs_details)
@@ -184,12 +199,15 @@ def run(caller: Any, parsed_args: Any) -> int:
 def _exit_status(totals: summary.Summary) -> int:
     """Return the exit status of ``evaluate --nodes``.
 
-    The status is 1 if a rule has an error, or if there are machines but no
-    data to try the rules on. With a comparison, it is 2 if the result of a
-    node differs from the result of the rules in force. Without a comparison,
-    it is 2 if an inspection would fail. Otherwise it is 0.
+    * 1 if a rule has an error on a machine, or if there are machines and the
+      rules could not be tried on any of them;
+    * 2 in a comparison if the result of a machine differs from the result of
+      the rules in force;
+    * 2 without a comparison if an inspection would fail;
+    * 0 otherwise.
+
+    :param totals: the counts of machines.
     """
-    # Machines without data are an error only if no machine has data.
     nothing_tried = totals.machines > 0 and totals.tried == 0
     if totals.errors or nothing_tried:
         return EXIT_ERROR
@@ -203,15 +221,14 @@ def _exit_status(totals: summary.Summary) -> int:
 
 
 class NodeResults(NamedTuple):
-    """The two results of a node, as the API returns them.
+    """The results of a node with and without a comparison.
 
-    A result looks like ``{"uuid": ..., "result": "ok", "changes": [...]}``.
+    Both are the same object if nothing is compared, or if the caller has not
+    asked for the whole result.
 
-    :ivar compared: the result whose changes are only those that differ from
-        the rules in force. If nothing is compared, it is the same as
-        ``whole``.
-    :ivar whole: the result with all changes that the rules make. If the caller
-        does not need it (``needs_whole``), it is the same as ``compared``.
+    :ivar compared: the result with the changes that differ from the rules in
+        force.
+    :ivar whole: the result with all changes that the rules make.
     """
 
     compared: JsonObject
@@ -225,14 +242,19 @@ def evaluate_nodes(
     needs_whole: bool = False,
     **options: Any,
 ) -> Iterator[NodeResults]:
-    """Try rules on nodes, page by page, and yield the results of each node.
+    """Try rules on nodes, and yield the results in the order of the nodes.
 
-    :param nodes: mappings with ``uuid``.
-    :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
-    :param options: further arguments of :func:`.fleet.evaluate_page`. All
-        ``rules`` must have a UUID, because the results refer to rules by UUID,
-        and the caller would not know a UUID that the server generates.
+    The nodes are divided into pages of 200, and there is a request per page.
+
+    :param nodes: the nodes, with ``uuid``.
+    :param threads: send the requests.
+    :param needs_whole: whether the caller also needs the whole results of a
+        comparison, which takes a second request per page.
+    :param options: further arguments of :func:`.fleet.evaluate_page`, e.g.
+        ``rules`` and ``compare``. The rules must have UUIDs, because results
+        refer to rules by UUID.
     """
+    # This is called with the UUIDs of the nodes of a page.
     evaluate = functools.partial(
         _evaluate_page, baremetal, options, needs_whole
     )
@@ -256,53 +278,67 @@ def _evaluate_page(
 ) -> list[NodeResults]:
     """Try rules on the nodes of one page, and return the results in order.
 
-    The answer to a comparison contains only the changes that differ. If the
-    caller also needs all changes, the page is requested again without a
-    comparison.
+    The answer to a comparison has only the changes that differ. If the caller
+    also needs all changes, a second request is sent without a comparison.
 
     :param options: further arguments of :func:`.fleet.evaluate_page`, by name.
-    :param needs_whole: whether the caller reads :attr:`NodeResults.whole`.
+    :param needs_whole: whether the caller also needs the whole results.
     :param uuids: the UUIDs of the nodes.
-    :raises: Invalid if the answer omits a node, or does not say how an
-        inspection would end or whether its result differs.
+    :raises: Invalid if an answer lacks results or important members.
     """
     answer = fleet.evaluate_page(baremetal, uuids, **options)
-    compared = answer['nodes']
-    whole = compared
-    if needs_whole and options.get('compare'):
+    compared_results = answer['nodes']
+    is_comparison = bool(options.get('compare'))
+    _check_results(compared_results, uuids, is_comparison)
+    whole_results = compared_results
+    if needs_whole and is_comparison:
         whole_options = {**options, 'compare': False}
         whole_answer = fleet.evaluate_page(baremetal, uuids, **whole_options)
-        whole = whole_answer['nodes']
-    results_of_nodes = (summary.OK, summary.FAILED, summary.NOT_TRIED)
-    for answered_nodes in (compared, whole):
-        # Results are matched to nodes by position.
-        if len(answered_nodes) != len(uuids):
-            raise exceptions.Invalid(
-                _("Ironic's answer has %(answered)d of %(nodes)d nodes")
-                % {'answered': len(answered_nodes), 'nodes': len(uuids)}
-            )
-        for node in answered_nodes:
-            _require_member(node, 'result', results_of_nodes)
-    if options.get('compare'):
-        for node in compared:
-            # A node on which no rule was tried has no comparison.
-            if node['result'] != summary.NOT_TRIED:
-                _require_member(node, 'differs', (True, False))
+        whole_results = whole_answer['nodes']
+        _check_results(whole_results, uuids, is_comparison=False)
     results = []
-    for differences, all_changes in zip(compared, whole, strict=True):
-        results.append(NodeResults(compared=differences, whole=all_changes))
+    for compared, whole in zip(compared_results, whole_results, strict=True):
+        results.append(NodeResults(compared=compared, whole=whole))
     return results
+
+
+def _check_results(
+    results: Sequence[JsonObject], uuids: Sequence[str], is_comparison: bool
+) -> None:
+    """Check that an answer says for every node what the exit status needs.
+
+    :param results: the results of the answer.
+    :param uuids: the UUIDs of the nodes of the request.
+    :raises: Invalid if a node has no result, or an unknown one, or if a
+        comparison does not say whether the result differs.
+    """
+    # Results do not name their node in the request: they have the same order.
+    if len(results) != len(uuids):
+        raise exceptions.Invalid(
+            _("Ironic's answer has %(answered)d of %(nodes)d nodes")
+            % {'answered': len(results), 'nodes': len(uuids)}
+        )
+    known_results = (summary.OK, summary.FAILED, summary.NOT_TRIED)
+    for result in results:
+        _require_member(result, 'result', known_results)
+    if not is_comparison:
+        return
+    for result in results:
+        # A node on which no rule was tried has no comparison.
+        if result['result'] != summary.NOT_TRIED:
+            _require_member(result, 'differs', (True, False))
 
 
 def _require_member(
     node: JsonObject, name: str, values: Sequence[Any]
 ) -> None:
-    """Check that a member of an answer about a node has a known value.
+    """Check that a member of the result of a node has a known value.
 
-    The exit status depends on these members. A node with an unknown value must
-    not be counted as a node without problems.
+    A result with an unknown value must not count as a result without problems.
 
+    :param node: the result.
     :param name: the name of the member, e.g. ``differs``.
+    :param values: the known values.
     :raises: Invalid if the member is missing or has another value.
     """
     value = node.get(name)
@@ -324,13 +360,14 @@ def _require_member(
 class _TriedRules(NamedTuple):
     """The rules that are tried.
 
-    :ivar title: the names of the rule files, for the report.
+    :ivar title: the title of the page, e.g. ``rules.yaml compared with the
+        rules in force``.
     :ivar sent: the rules of the files, which are sent to Ironic; None to try
         the rules in force.
-    :ivar after_apply: the rules that would be in force after the files are
-        applied.
-    :ivar is_compared: whether only differences from the rules in force are
-        requested.
+    :ivar after_apply: all rules that are tried: those in force after the files
+        are applied.
+    :ivar is_compared: whether the results are compared with those of the rules
+        in force.
     """
 
     title: str
@@ -342,10 +379,15 @@ class _TriedRules(NamedTuple):
 def _choose_rules(
     files: file_set.RuleFiles, in_force: Sequence[JsonObject], parsed_args: Any
 ) -> _TriedRules:
-    """Choose the rules to try, and decide whether their results are compared.
+    """Choose the rules to try, and decide whether results are compared.
 
-    :param in_force: the rules in force; with conditions and actions if there
-        are rule files.
+    Without ``--rules``, the rules in force are tried, and there is nothing to
+    compare them with. With ``--rules``, results are compared unless
+    ``--no-compare`` is given.
+
+    :param files: the files of ``--rules``.
+    :param in_force: the rules in force. They need conditions and actions if
+        there are files.
     """
     if not parsed_args.rules:
         return _TriedRules(
@@ -359,8 +401,8 @@ def _choose_rules(
         sent, in_force, parsed_args.prune
     )
     title = ', '.join(map(os.path.basename, parsed_args.rules))
-    # Comparing is the default: the value is None if neither --compare nor
-    # --no-compare is given.
+    # The value is None if neither option is given, and False for
+    # "--no-compare".
     is_compared = parsed_args.compare is not False
     if is_compared:
         title = _('%s compared with the rules in force') % title
@@ -377,24 +419,22 @@ def _evaluate_fleet(
     flavors: Sequence[flavor.Flavor],
     parsed_args: Any,
 ) -> tuple[JsonObject, summary.Summary]:
-    """Try the rules on the selected nodes.
+    """Try the rules on the selected nodes, and count the results.
 
-    The rules are those of the files, or the rules in force if there are no
-    files. By default, the results of files are compared with those of the
-    rules in force.
-
+    :param files: the files of ``--rules``; empty to try the rules in force.
     :param in_force: the rules in force.
-    :returns: two values. The first is the JSON data for ``-f json`` and for
-        the page: the result of every node, the summary and, if there are
-        flavors, the capacity. The second is the summary object, which decides
-        the exit status.
+    :param flavors: the flavors for which fitting nodes are counted.
+    :returns: two values. The first is the JSON data of ``-f json`` and of the
+        page: ``{'title': …, 'rules': […], 'nodes': [RESULT, …], 'summary':
+        {…}, …}``, with ``capacity`` if there are flavors. The second has the
+        counts that decide the exit status.
     """
     tried = _choose_rules(files, in_force, parsed_args)
     rules_of_phase = _rules_of_phase(tried, parsed_args.phase)
     totals = summary.Summary(rules_of_phase, tried.is_compared)
     fleet_capacity = capacity.Capacity(flavors)
-    # Read the present traits and resource class of the nodes, which are shown
-    # next to the results, and the properties, which have the capabilities.
+    # The present traits and resource class are shown next to the results. The
+    # properties have the capabilities, whose gains and losses are counted.
     fields = [*_BEFORE, 'properties']
     if flavors:
         fields += capacity.FIELDS
@@ -405,10 +445,8 @@ def _evaluate_fleet(
             baremetal,
             nodes,
             threads,
-            # A comparison returns only the changes that differ from those of
-            # the rules in force. But whether a flavor fits depends on all
-            # values that a node will have, so with flavors, the results with
-            # all changes are needed, too.
+            # Whether a flavor fits depends on all changes, not only on those
+            # that differ from the rules in force.
             needs_whole=bool(flavors),
             rules=tried.sent,
             prune=parsed_args.prune,
@@ -419,7 +457,6 @@ def _evaluate_fleet(
         for node, results in zip(nodes, all_results, strict=True):
             totals.add(results.compared, node)
             fleet_capacity.add(results.whole, node)
-            # The traits and the resource class that the node has now.
             before = {name: node.get(name) for name in _BEFORE}
             entries.append({**results.compared, **before})
     now = timeutils.utcnow(with_timezone=True)
@@ -440,11 +477,14 @@ def _evaluate_fleet(
 def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
     """List the rules that are tried, with the fields that reports show.
 
-    :param phase: the phase of the rules; None for the rules of all phases.
+    For example, ``[{'uuid': …, 'description': 'Tag GPUs', 'phase': 'main',
+    'priority': 0, …}]``. Fields that a rule omits have their default.
+
+    :param phase: the only phase that is tried; None for all phases.
     """
     rules = []
     for rule in tried.after_apply:
-        # A rule in a file may omit fields.
+        # A rule in a file may omit its phase.
         phase_of_rule = rule.get('phase') or model.MAIN
         is_tried = phase is None or phase == phase_of_rule
         if not is_tried:
@@ -459,9 +499,15 @@ def _rules_of_phase(tried: _TriedRules, phase: str | None) -> list[JsonObject]:
 
 
 def _print_tables(result: JsonObject, output: TextIO) -> None:
-    """Print the result as short tables for people.
+    """Print the result as text for people.
 
-    :param result: the first value that :func:`_evaluate_fleet` returns.
+    The parts of the text are, in this order: the number of machines that pass
+    and fail; tables of rules, of gains and losses, and of groups of machines;
+    single machines if there are few; lines with the names of special machines;
+    and the capacity if flavors were counted.
+
+    :param result: the JSON data with ``rules``, ``nodes``, ``summary``, and
+        possibly ``capacity``.
     """
     totals = result['summary']
     parts = [
@@ -473,7 +519,7 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
     ]
     if any(map(stored_rule.is_posted_sensitive, result['rules'])):
         parts.append(_('What sensitive rules would change is withheld.'))
-    # An example is "No rule matches: 12 (rack1-07, rack1-08 and 10 more)".
+    # For example, "No rule matches: 12 (rack1-07, rack1-08 and 10 more)".
     for sentence, nodes in (
         (
             _('Instances that would no longer validate: %s'),
@@ -497,11 +543,12 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
 
 
 def _totals_line(totals: JsonObject) -> str:
-    """Return a sentence with the number of machines that pass and fail.
+    """Return a sentence with the numbers of machines that pass and fail.
 
-    An example is ``3 machines: 2 pass, 1 would fail``. If the results were
-    compared with the rules in force, the sentence also has the number of
-    machines with a different result.
+    For example, ``3 machines: 2 pass, 1 would fail``. In a comparison, the
+    number of machines with another result than before is appended.
+
+    :param totals: the summary of all machines.
     """
     tried_count = totals['tried']
     passing = totals['ok']
@@ -512,7 +559,7 @@ def _totals_line(totals: JsonObject) -> str:
     }
     different = totals['differ']
     if different is None:
-        # Nothing was compared.
+        # There is no comparison.
         return line
     text = _P(
         '%d gets another result than by the rules in force',
@@ -523,11 +570,13 @@ def _totals_line(totals: JsonObject) -> str:
 
 
 def _rules_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
-    """Yield a table of how often each rule matched and failed.
+    """Yield a table that says how often each rule matched and failed.
 
-    Nothing is yielded if no rules are tried. The column "Audited" counts the
-    machines that a rule in mode ``audit`` matches. It is omitted if all its
-    numbers are 0.
+    If no rules are tried, nothing is yielded. If rules in mode ``audit`` match
+    machines, the table has one more column with their numbers.
+
+    :param totals: the summary, whose ``rules`` have the counts.
+    :param output: the stream to print to, which decides the width.
     """
     rules = totals['rules']
     if not rules:
@@ -551,10 +600,14 @@ def _rules_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
 
 
 def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
-    """Yield a table of what machines gain and lose, unless it is empty.
+    """Yield a table that says what machines gain and lose.
 
-    Each row has a trait, a resource class or a capability, the number of
-    machines that gain it, and the number of machines that lose it.
+    A row is e.g. ``trait | CUSTOM_GPU | 3 | 0``: three machines gain the trait
+    and none loses it. There are also rows for resource classes and
+    capabilities. If the table would be empty, nothing is yielded.
+
+    :param totals: the summary, with ``gained`` and ``lost`` per kind.
+    :param output: the stream to print to, which decides the width.
     """
     titles = {
         summary.TRAIT: _('trait'),
@@ -566,7 +619,7 @@ def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
         # Numbers of machines by name, e.g. {'CUSTOM_GPU': 3}.
         gained = totals[kind]['gained']
         lost = totals[kind]['lost']
-        # This contains every name once, with the gained names first.
+        # Use every name once, and begin with the gained names.
         for name in {**gained, **lost}:
             gained_by = gained.get(name, 0)
             lost_by = lost.get(name, 0)
@@ -580,10 +633,14 @@ def _gains_table(totals: JsonObject, output: TextIO) -> Iterator[str]:
 def _groups_table(result: JsonObject, output: TextIO) -> Iterator[str]:
     """Yield a table of the largest groups of machines that change alike.
 
-    Each row has the number of machines, the name of one of them, and what
-    happens to all of them. If some groups are omitted, a last line has their
-    number.
+    A row is e.g. ``12 | rack1-07 | + CUSTOM_GPU``, with the number of
+    machines, the name of one of them, and what happens to all of them. At most
+    20 groups are shown. The number of further groups is yielded as a line.
+
+    :param result: the JSON data with ``nodes`` and ``summary``.
+    :param output: the stream to print to, which decides the width.
     """
+    # The largest group comes first.
     groups = result['summary']['groups']
     names = {node['uuid']: _node_name(node) for node in result['nodes']}
     rows = []
@@ -610,15 +667,18 @@ def _groups_table(result: JsonObject, output: TextIO) -> Iterator[str]:
 
 
 def _machine_lines(result: JsonObject) -> Iterator[str]:
-    """Yield a line for each machine that was tried, if there are few machines.
+    """Yield a line per machine, if there are at most 10 machines.
 
-    A comparison yields no lines, because its results contain only differences.
+    The line says how the machine fails, or what it would have if it passes.
+    Nothing is yielded for a comparison, because its results have only the
+    differences. Machines without data are listed elsewhere.
+
+    :param result: the JSON data with ``nodes``.
     """
     nodes = result['nodes']
     if result['compared'] or len(nodes) > _MAX_NAMES:
         return
     for node in nodes:
-        # Machines that could not be tried are listed separately below.
         if node['result'] == summary.FAILED:
             yield _('%(name)s would fail: %(error)s') % {
                 'name': _node_name(node),
@@ -631,18 +691,22 @@ def _machine_lines(result: JsonObject) -> Iterator[str]:
 
 
 def _passing_sentence(node: JsonObject) -> str:
-    """Return a sentence about a node that passes, and what Nova will see.
+    """Return a sentence about a node that passes.
 
-    An example is ``rack1-07 passes and would have resource class big and no
-    traits``. Nova schedules instances by the resource class and the traits.
+    For example, ``rack1-07 passes and would have resource class big and no
+    traits``. The resource class and the traits are named because Nova
+    schedules instances by them.
+
+    :param node: the result of the node, with its present traits and resource
+        class.
     """
-    # These are the names before and after the changes, by kind.
+    # The names before and after the changes: of traits, and so on.
     names_by_kind = summary.differences(node['changes'], node, compared=False)
     traits_after = names_by_kind[summary.TRAIT].after
     traits = _('no traits')
     if traits_after:
         traits = _('traits %s') % ', '.join(sorted(traits_after))
-    # This has at most one name, because a node has one resource class.
+    # There is at most one, because a node has one resource class.
     classes_after = names_by_kind[summary.RESOURCE_CLASS].after
     resource_class = _('no resource class')
     if classes_after:
@@ -663,8 +727,14 @@ def _passing_sentence(node: JsonObject) -> str:
 def _lines_of_group(group: JsonObject) -> Iterator[str]:
     """Yield the lines that say what happens to the machines of a group.
 
-    Examples are ``fails: no disk``, or ``+ CUSTOM_GPU`` and ``~ /extra/rack =
-    "r1"``.
+    First comes the error if the machines fail, then at most 8 changes. For
+    example::
+
+        fails: no disk
+        + CUSTOM_GPU
+        ~ /extra/rack = "r1"
+
+    :param group: the group, with ``error`` and ``changes``.
     """
     if group['error']:
         yield _('fails: %s') % command.shorten(
@@ -677,24 +747,32 @@ def _lines_of_group(group: JsonObject) -> Iterator[str]:
         text = _P('and %d more change', 'and %d more changes', left_out)
         yield text % left_out
     if not group['changes'] and not group['error']:
-        # Either the machine passes but failed before, or the differences are
-        # withheld.
+        # The group differs nevertheless: either its machines failed with the
+        # rules in force, or the differences are made by sensitive rules.
         yield _('passes, nothing changes but what sensitive rules may set')
 
 
 def _change_line(change: JsonObject) -> str:
-    """Return a line about a change that all nodes of a group have in common.
+    """Return a line about a change of the machines of a group.
 
-    Examples are ``+ CUSTOM_GPU`` and ``~ /extra/rack = "r1"``. The sign is +
-    if a value is added, - if it is removed, and ~ if it is replaced.
+    For example::
+
+        + CUSTOM_GPU                a trait is added
+        - /extra/old                a value is removed
+        + plugin_data /rack = "r1"  a value is added to plugin data
+        ~ /extra/rack = "r1"        a value is replaced
+
+    :param change: the change. It has ``varies`` instead of ``value`` if the
+        machines get different values.
     """
     sign = {'add': '+', 'remove': '-'}.get(change['op'], '~')
     if change['object'] == 'traits':
-        # A trait has no value that could change: it is added or removed.
+        # A trait has no value that could be replaced.
         if change['op'] != 'remove':
             sign = '+'
         # The path of a trait is "/" followed by its name.
-        return f'{sign} {change["path"][1:]}'
+        name_of_trait = change['path'][1:]
+        return f'{sign} {name_of_trait}'
     where = change['path']
     if change['object'] != 'node':
         where = f'{change["object"]} {where}'
