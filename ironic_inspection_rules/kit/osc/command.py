@@ -48,7 +48,11 @@ class _Application:
 
 
 class Guarded:
-    """A command that escapes control characters in output and errors."""
+    """The base of all commands: escapes the output, and replaces errors.
+
+    It is combined with a class of osc-lib, e.g. :class:`Lister`, which parses
+    arguments and calls ``take_action``.
+    """
 
     app: Any
     example = ''

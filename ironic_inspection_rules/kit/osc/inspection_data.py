@@ -137,29 +137,32 @@ class ExportInspectionData(command.BaremetalCommand):
         :param jobs: the number of nodes that are read in parallel.
         """
         baremetal = self.baremetal
-        written = 0
+        file_count = 0
         # Two nodes must not get the same file.
         used_names: set[str] = set()
         nodes = selection.read_matching_nodes(baremetal)
         with parallel.RequestThreads(jobs) as threads:
-            read = functools.partial(_read_machine, baremetal, anonymizer)
-            machines = threads.map(read, nodes, _('Exporting'))
-            for node_fields, data in zip(nodes, machines, strict=True):
+            # The threads read and anonymize the data.
+            read_machine = functools.partial(
+                _read_machine, baremetal, anonymizer
+            )
+            all_data = threads.map(read_machine, nodes, _('Exporting'))
+            for node_fields, data in zip(nodes, all_data, strict=True):
                 if data is None:
                     # Ironic has no data about the node.
                     continue
                 name = _choose_file_name(node_fields, anonymizer, used_names)
                 _write_file(directory / name, data)
-                written += 1
+                file_count += 1
         self.app.stdout.write(
             _P(
                 '%(written)d inventory written to %(directory)s\n',
                 '%(written)d inventories written to %(directory)s\n',
-                written,
+                file_count,
             )
-            % {'written': written, 'directory': directory}
+            % {'written': file_count, 'directory': directory}
         )
-        missing = len(nodes) - written
+        missing = len(nodes) - file_count
         if missing:
             self.app.stderr.write(
                 _P(
@@ -248,9 +251,9 @@ def _read_machine(
 def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
     """Write data as JSON to a file, completely or not at all.
 
-    The data are first written to a file with the suffix ``.part``, which is
-    renamed when it is complete. If writing fails or is interrupted, this file
-    is removed.
+    The data are first written to a file with the suffix ``.part``, so that an
+    incomplete file is not mistaken for an inventory. The file is renamed when
+    it is complete, and removed if writing fails or is interrupted.
     """
     unfinished = path.with_suffix('.part')
     # The callbacks of the stack run when the block is left, also by an error.

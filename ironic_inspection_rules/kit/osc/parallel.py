@@ -31,6 +31,7 @@ EXIT_INTERRUPTED = 130
 # Numbers of parallel requests. More requests would only wait in the API.
 _DEFAULT_JOBS = 4
 _MAX_JOBS = 64
+
 _MAX_ATTEMPTS = 6
 """Maximum number of calls for one item, including the first call."""
 

@@ -125,6 +125,7 @@ def explain_refusal(
         raise osc_exceptions.CommandError(lines or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
         if exc.response is None or exc.response.status_code >= 500:
+            # There is no answer, or the server is broken.
             raise
         if not inspection_rule.has_plugin(baremetal):
             # The base class of all commands reports that the plugin is

@@ -55,8 +55,9 @@ class FindNodes(command.Lister):
     def take_action(self, parsed_args):
         """List the nodes that fit the given traits, with the wanted fields.
 
-        A node must fit all options that are given. ``--fields`` names the
-        fields; by default these are :data:`_FIELDS`.
+        A node must fit all options that are given, e.g. ``--trait`` and
+        ``--not-trait``. Without ``--fields``, the fields are UUID, name,
+        provision state and traits.
 
         :returns: the titles of the columns, and one row per node.
         :raises: CommandError if no trait is given, because the list would have
