@@ -312,7 +312,7 @@ def _check_results(
     :raises: Invalid if a node has no result, or an unknown one, or if a
         comparison does not say whether the result differs.
     """
-    # Results do not name their node in the request: they have the same order.
+    # Results belong to the nodes of the request by position.
     if len(results) != len(uuids):
         raise exceptions.Invalid(
             _("Ironic's answer has %(answered)d of %(nodes)d nodes")
@@ -503,8 +503,8 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
 
     The parts of the text are, in this order: the number of machines that pass
     and fail; tables of rules, of gains and losses, and of groups of machines;
-    single machines if there are few; lines with the names of special machines;
-    and the capacity if flavors were counted.
+    single machines if there are few; machines that need attention, e.g.
+    because no rule matches; and the capacity if flavors were counted.
 
     :param result: the JSON data with ``rules``, ``nodes``, ``summary``, and
         possibly ``capacity``.
@@ -546,7 +546,8 @@ def _totals_line(totals: JsonObject) -> str:
     """Return a sentence with the numbers of machines that pass and fail.
 
     For example, ``3 machines: 2 pass, 1 would fail``. In a comparison, the
-    number of machines with another result than before is appended.
+    number of machines whose result differs from the result of the rules in
+    force is appended.
 
     :param totals: the summary of all machines.
     """
@@ -700,7 +701,8 @@ def _passing_sentence(node: JsonObject) -> str:
     :param node: the result of the node, with its present traits and resource
         class.
     """
-    # The names before and after the changes: of traits, and so on.
+    # The traits, resource classes and capabilities, before and after the
+    # changes.
     names_by_kind = summary.differences(node['changes'], node, compared=False)
     traits_after = names_by_kind[summary.TRAIT].after
     traits = _('no traits')

@@ -299,6 +299,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
     :param phase: the record of a phase of a run.
     """
+    # The title becomes the first line of a rule, e.g. "undone: 5e1f…".
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
         ('%s', phase['rules']),
@@ -345,7 +346,7 @@ def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterator[str]:
 
 
 def _reason_lines(
-    conditions: Iterable[dict[str, Any]], rule: dict[str, Any]
+    conditions: Iterable[dict[str, Any]], record: dict[str, Any]
 ) -> Iterator[str]:
     """Yield lines about why a rule matched, and which of its actions ran.
 
@@ -362,8 +363,8 @@ def _reason_lines(
 
     :param conditions: the conditions of the rule, with ``op``, ``result`` and
         ``reason``. The result is None if the condition was not evaluated.
-    :param rule: a mapping whose member ``when``, if there is one, lists these
-        actions.
+    :param record: the record of the rule, or the answer of ``explain`` about
+        it. Its member ``when``, if there is one, lists these actions.
     """
     for condition in conditions:
         result = _('undecided')
@@ -374,7 +375,7 @@ def _reason_lines(
             'result': result,
             'reason': _in_brackets(condition['reason']),
         }
-    for action in rule.get('when', ()):
+    for action in record.get('when', ()):
         yield _action_line(action)
         # A condition is e.g. {'op': 'ge', 'true': 0, 'false': 3, 'reason':
         # None}, whose members are filled into the text.
@@ -400,14 +401,14 @@ def _action_line(action: dict[str, Any]) -> str:
     return _('%s was not carried out') % action['action']
 
 
-def _in_brackets(reason: str | None) -> str:
-    """Return a reason in brackets, to append to a line: `` (too small)``.
+def _in_brackets(remark: str | None) -> str:
+    """Return a remark in brackets, to append to a line: `` (too small)``.
 
-    If there is no reason, the text is empty.
+    If there is no remark, the text is empty.
     """
-    if not reason:
+    if not remark:
         return ''
-    return f' ({reason})'
+    return f' ({remark})'
 
 
 def run_lines(run: dict[str, Any]) -> Iterator[str]:
