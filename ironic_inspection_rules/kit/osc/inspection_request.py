@@ -334,8 +334,8 @@ class ReapplyInspectionRules(command.BaremetalCommand):
             self.app.stderr.write(f'{message}\n')
             return parallel.EXIT_INTERRUPTED
         except http.REQUEST_ERRORS:
-            # The error ends the command, but not the requests that Ironic has
-            # accepted.
+            # The base class of all commands prints the error. Before that, say
+            # which requests go on.
             if reapplications:
                 self._show(reapplications)
             if _is_any_under_way(reapplications):

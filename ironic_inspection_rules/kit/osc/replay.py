@@ -134,7 +134,8 @@ class ReplayInspectionRules(command.BaremetalCommand):
                     )
                 )
             rules_of_files = rule_files.with_uuids(files.rules, in_force)
-            # Without rules in the request, Ironic uses the rules of the time.
+            # If a request has no rules, Ironic evaluates the rules of the time
+            # of an inspection.
             rules = None
             if paths:
                 rules = rules_of_files
