@@ -22,7 +22,6 @@ Operation = typing.Mapping[str, typing.Any]
 Entry = dict[str, typing.Any]
 """The description of a rule in an answer, a record or a report."""
 
-Description = typing.TypeVar('Description')
 
 ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 """Values of the option ``mask_secrets``."""
@@ -221,21 +220,6 @@ def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
 def is_shown(entry: Entry) -> bool:
     """Return whether an entry that a client received is not withheld."""
     return not entry.get(WITHHELD)
-
-
-def read(
-    entry: Entry,
-    build: typing.Callable[[Entry], Description],
-    if_withheld: Description,
-) -> Description:
-    """Return the description of an entry that a client received.
-
-    :param build: builds the description of an entry that is not withheld.
-    :param if_withheld: the description of a withheld entry.
-    """
-    if is_shown(entry):
-        return build(entry)
-    return if_withheld
 
 
 def mark(rule: model.Rule) -> dict[str, bool]:
