@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Adopt rules of stock Ironic or ironic-inspector, and undo the adoption."""
+"""Adopts rules of stock Ironic or ironic-inspector, and undoes the adoption.
+
+Stock Ironic has rules in a table of its database and in a file of built-in
+rules. To adopt a rule means:
+
+1. It is converted to a rule of this package ("here") with the same meaning,
+   which is stored in this package's table. Until it is stored, it is a
+   candidate.
+2. If it is in Ironic's table, it is set aside: its row stays there, but with
+   a phase that stock Ironic never runs. The file is not changed.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -47,7 +57,8 @@ _DIFFERENT = 2
 class StockRule:
     """A rule as stock Ironic stores it.
 
-    :param fields: the fields of the rule, e.g. ``uuid`` and ``conditions``.
+    :param fields: the fields of the rule: ``{'uuid': 'rack-7', 'conditions':
+        [...], ...}``. The UUID may be any text.
     :param row: its row in Ironic's table, None if it comes from the file.
     """
 
@@ -69,11 +80,10 @@ class StockRule:
 class Candidate:
     """A rule of stock Ironic or ironic-inspector that may be adopted.
 
-    A rule is adopted when it is converted and stored as a rule of this
-    package.
-
-    :param rule: the converted rule, None if it cannot be adopted.
-    :param remark: the reason why it cannot be adopted, or what changes.
+    :param name: the description of the original rule, or else its UUID.
+    :param rule: the converted rule, None if the rule cannot be converted.
+    :param remark: the reason why the rule cannot be converted, or what changes
+        by the conversion.
     :param stock: the original rule, None if it is not from stock Ironic.
     :param is_lossless: whether the conversion keeps everything of the rule.
     """
@@ -92,20 +102,22 @@ def adopt_from_ironic(
 ) -> int:
     """Adopt the rules that stock Ironic would run, either all or none.
 
-    Rules in Ironic's table are set aside: they stay in the table, in a phase
-    that stock Ironic never runs. Rules in its file of built-in rules are
-    copied, unless they were adopted before.
+    The rules are converted and first only tried: stock Ironic's engine and
+    this package's engine run them on all known machines, and every difference
+    is printed. Then the rules are stored, unless this is a dry run or there
+    are differences that the user does not accept.
 
-    :param dry_run: only print what would be adopted, and what differs.
+    :param dry_run: only print the rules and the differences.
     :param inventories: a directory with more inventories on which the rules
         are tried.
     :param accept_differences: adopt the rules even if some behave differently
         here. A rule that cannot be converted is then only set aside.
-    :returns: 0 if nothing differs, otherwise 2. A default scope counts as a
-        difference.
+    :returns: the exit status: 0 if nothing differs, otherwise 2.
     :raises: :class:`.exceptions.InspectionRulesError` if the rules cannot be
         adopted. Nothing has changed in this case.
     """
+    # Check that the tables exist, and that this Ironic has an engine that can
+    # be called.
     migration.check()
     patch_name.check(stock_engine.NAMES)
     rows = adoption.read_ironic()
@@ -125,10 +137,11 @@ def adopt_from_ironic(
             )
         )
         return status
+    # In one transaction, store the converted rules and set Ironic's rows
+    # aside. Store nothing if Ironic's table has changed since it was read.
     adoption.store(
         _build_rows(candidates),
         moved=rows,
-        # Store nothing if the table has changed since it was read.
         present=rows,
         origin=_build_origin(_("Adopted from Ironic's own inspection rules")),
     )
@@ -139,15 +152,19 @@ def adopt_from_ironic(
 def _print_comparison(
     candidates: list[Candidate], inventories: str | None
 ) -> int:
-    """Print the rules to adopt, and everything they would do differently here.
+    """Print the rules to adopt, and what they would do differently here.
 
-    The differences are found by running the rules in both engines.
+    Three things count as a difference: a result that differs between the two
+    engines, a rule that loses something by its conversion, and a default
+    scope, which limits the rules to some nodes.
 
     :param inventories: a directory with more inventories on which the rules
         are tried.
-    :returns: the exit status, which tells scripts whether anything differs.
+    :returns: the exit status: 0 if nothing differs, otherwise 2.
     """
     _print_candidates(candidates)
+    # Print the differences between the engines that affect every rule. They
+    # are always printed, and do not count.
     print(*stock_rule.IN_GENERAL, sep='\n')
     scope = CONF.inspection_rules.default_scope
     if scope:
@@ -166,7 +183,10 @@ def _print_comparison(
 
 
 def _print_adopted(candidates: list[Candidate]) -> None:
-    """Print the result of the adoption for the rules of stock Ironic."""
+    """Print how many rules were adopted, and the names of the others.
+
+    A rule was not adopted if it could not be converted.
+    """
     count = sum(candidate.rule is not None for candidate in candidates)
     print(
         _P(
@@ -179,7 +199,10 @@ def _print_adopted(candidates: list[Candidate]) -> None:
     for candidate in candidates:
         if candidate.rule is not None:
             continue
-        if candidate.stock is not None and candidate.stock.row is not None:
+        is_in_table = (
+            candidate.stock is not None and candidate.stock.row is not None
+        )
+        if is_in_table:
             text = _(
                 "%s is not adopted; it is set aside in Ironic's table, and "
                 'nobody runs it.'
@@ -193,39 +216,39 @@ def _print_adopted(candidates: list[Candidate]) -> None:
 
 
 def undo(dry_run: bool) -> int:
-    """Let Ironic run its own rules again, and remove the adopted ones here.
+    """Undo the adoption: let stock Ironic run the original rules again.
 
-    Ironic's own rules are either rows of its table or entries of its file of
-    built-in rules. An adoption changes the phase of the rows, so that Ironic
-    does not run them ("set aside"), and stores copies of rules here. Some rows
-    may have been set aside without a copy. This command gives all these rows
-    their phase back, and removes the copies of both kinds of rules. The file
-    was never changed. The command prints what happens to every rule.
+    Rows of Ironic's table that were set aside get their phase back. The
+    adopted rules, which are copies of rules in Ironic's table or file, are
+    removed from this package's table. Every rule is printed.
 
     :param dry_run: only print what would happen.
     :returns: the exit status, which is always 0.
     """
     migration.check()
     rows = adoption.read_ironic(set_aside=True)
-    # The descriptions and times of the rules that are stored here, by UUID.
+    # The descriptions and times of the rules in this package's table, by UUID.
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
+    # Find the copies. A row may have none, because it could not be converted
+    # or because its copy was removed.
     adopted_uuids = []
-    for rule in (*rows, *_read_built_in_rules()):
-        # In Ironic a UUID may be any text. The copy has a UUID computed from
-        # it.
-        adopted_uuid = stock_form.uuid_of(rule['uuid'])
-        is_here = adopted_uuid in descriptions
-        # Skip a rule without a copy. The same rule may be both in the table
-        # and in the file, so add its UUID only once.
-        if is_here and adopted_uuid not in adopted_uuids:
+    for stock in (*rows, *_read_built_in_rules()):
+        # In stock Ironic, a UUID may be any text. The UUID of the copy is
+        # computed from that text.
+        adopted_uuid = stock_form.uuid_of(stock['uuid'])
+        has_copy = adopted_uuid in descriptions
+        # The same rule may be both in the table and in the file, so add its
+        # UUID only once.
+        if has_copy and adopted_uuid not in adopted_uuids:
             adopted_uuids.append(adopted_uuid)
     _print_given_back(rows, descriptions)
     _print_removed(adopted_uuids, descriptions, changed_at_by_uuid)
     if not rows and not adopted_uuids:
         print(_('There is nothing to put back.'))
     elif not dry_run:
-        # Write back the phases of the rows, and remove the copies.
+        # In one transaction, write the phases of the rows back and remove the
+        # copies.
         adoption.restore(
             rows,
             adopted_uuids,
@@ -237,13 +260,14 @@ def undo(dry_run: bool) -> int:
 def _print_given_back(
     rows: list[adoption.Row], descriptions: Mapping[str, str | None]
 ) -> None:
-    """Print which rules go back to Ironic's own table.
+    """Print which rules stock Ironic runs again, because they were set aside.
 
     :param rows: the rules of Ironic's table that were set aside.
     :param descriptions: the descriptions of this package's rules, by UUID.
     """
     for row in rows:
-        if stock_form.uuid_of(row['uuid']) in descriptions:
+        has_copy = stock_form.uuid_of(row['uuid']) in descriptions
+        if has_copy:
             text = _("%s goes back to Ironic's own table")
         else:
             text = _(
@@ -258,8 +282,12 @@ def _print_removed(
     descriptions: Mapping[str, str | None],
     changed_at_by_uuid: Mapping[str, Any],
 ) -> None:
-    """Print which adopted rules are removed here.
+    """Print which adopted rules are removed from this package's table.
 
+    A user may have changed an adopted rule. The line then has the time of the
+    last change, because this change is lost.
+
+    :param adopted_uuids: the UUIDs of the rules that are removed.
     :param descriptions: the descriptions of this package's rules, by UUID.
     :param changed_at_by_uuid: the time of the last change of every rule, by
         UUID; None if the rule has not changed since it was adopted.
@@ -283,22 +311,22 @@ def _print_removed(
 
 
 def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
-    """Convert the rules of stock Ironic to candidates.
+    """Convert the rules in Ironic's table and file that are not adopted yet.
 
-    The rules of its table come before those of its file of built-in rules,
-    because stock Ironic runs rules of the same priority in this order. Rules
-    of the file that were adopted before are skipped. Priorities that are too
-    high for this package are lowered without changing the order.
+    The rules of the table come before the rules of the file, because stock
+    Ironic runs rules of the same priority in this order. Priorities that are
+    too high for this package are lowered without changing the order.
 
-    :param rows: the rules in Ironic's table.
+    :param rows: the rules in Ironic's table that are not set aside.
+    :returns: a candidate for every rule.
     :raises: Invalid if another rule already has one of the UUIDs.
     """
     # UUIDs of the rules that this package already has.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     stock_rules = []
     for row in rows:
-        # Rows that are set aside because they were adopted before are not
-        # included. So a rule here with the same UUID came from elsewhere.
+        # These rows were never adopted. So if this package has a rule with the
+        # same UUID, that is another rule.
         if stock_form.uuid_of(row['uuid']) in taken:
             raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
         fields = dict(row)
@@ -315,63 +343,64 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
 
 
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
-    """Refuse two rules that would get the same UUID here.
+    """Check that all rules would have different UUIDs here.
 
-    A rule in the file may have no UUID. It then gets one that is computed from
-    its content, so two equal rules get the same UUID.
+    A rule in the file may have no UUID. Its UUID is then computed from its
+    content, so two equal rules without UUIDs would have the same UUID.
 
-    :raises: Invalid with the names of the first two such rules.
+    :raises: Invalid with the names of two rules that would have the same UUID.
     """
-    names: dict[str, str] = {}
+    name_by_uuid: dict[str, str] = {}
     for rule in stock_rules:
         rule_uuid = stock_form.uuid_of(rule.fields['uuid'])
-        if rule_uuid in names:
+        if rule_uuid in name_by_uuid:
             raise exceptions.Invalid(
                 _(
                     '"%(one)s" and "%(other)s" have the same UUID, or the '
                     'same content and none: give one of them another'
                 )
-                % {'one': names[rule_uuid], 'other': rule.name}
+                % {'one': name_by_uuid[rule_uuid], 'other': rule.name}
             )
-        names[rule_uuid] = rule.name
+        name_by_uuid[rule_uuid] = rule.name
 
 
 def _read_new_built_in_rules(
     rows: list[adoption.Row], taken: set[str]
 ) -> list[StockRule]:
-    """Return the rules to be adopted from Ironic's file of built-in rules.
+    """Return the rules in Ironic's file of built-in rules that are new here.
 
-    Rules that were adopted before, and rules that are in Ironic's table as
-    well, are skipped.
+    A rule of the file is skipped if it is in Ironic's table as well, because
+    the rule of the table is adopted. It is also skipped if this package has a
+    rule with its UUID, because it was then adopted before.
 
     :param rows: the rules in Ironic's table.
     :param taken: UUIDs of the rules that this package already has.
     """
-    in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
-    rules = []
+    uuids_in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
+    new_rules = []
     for fields in _read_built_in_rules():
         rule_uuid = stock_form.uuid_of(fields['uuid'])
-        if rule_uuid not in in_table and rule_uuid not in taken:
-            rules.append(StockRule(fields))
-    return rules
+        if rule_uuid not in uuids_in_table and rule_uuid not in taken:
+            new_rules.append(StockRule(fields))
+    return new_rules
 
 
 def _lower_priorities(priorities: list[int]) -> list[int]:
-    """Return priorities of which none is too high, without a new order.
+    """Lower priorities to the range of this package, and keep their order.
 
     Priorities in stock Ironic's file may be any numbers. If 9 were the highest
-    priority of this package, ``[20, 5, 30, 20]`` would become
-    ``[8, 5, 9, 8]``.
+    priority of this package, the priorities ``[20, 5, 30, 20]`` of four rules
+    would become ``[8, 5, 9, 8]``.
 
-    :returns: the new priority of every rule, in the given order.
+    :returns: the new priorities, in the order of the given priorities.
     """
     lowered_by_priority: dict[int, int] = {}
-    highest = schema.PRIORITIES[-1]
+    highest_allowed = schema.PRIORITIES[-1]
     for priority in sorted(set(priorities), reverse=True):
-        lowered = min(priority, highest)
+        lowered = min(priority, highest_allowed)
         lowered_by_priority[priority] = lowered
         # The next lower priority must stay below this one.
-        highest = lowered - 1
+        highest_allowed = lowered - 1
     return [lowered_by_priority[priority] for priority in priorities]
 
 
@@ -385,12 +414,14 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
     :returns: a candidate, which has no rule if the conversion failed.
     """
     ops = registry.installed()
+    # "fills_values" says whether this release of Ironic fills in fields in the
+    # values of "eq". The converted rule must do the same.
     converted = stock_rule.convert(
         {**stock.fields, 'priority': priority},
         ops,
         fills_values=stock_engine.fills_values(),
     )
-    # "lost" is what cannot be kept, and "hints" are what to check.
+    # "lost" is what the new rule does not do, and "hints" say what to check.
     remarks = [str(problem) for problem in (*converted.lost, *converted.hints)]
     rule = None
     if converted.rule is None:
@@ -414,19 +445,21 @@ def _convert(stock: StockRule, priority: int) -> Candidate:
 def _try_in_both_engines(
     candidates: list[Candidate], inventories: str | None
 ) -> list[stock_trial.TrialDifference]:
-    """Run the rules on all known machines in the engines of both projects.
+    """Run the rules in Ironic's engine and in this one; compare the results.
 
-    It prints every difference between the results, and the number of machines.
+    The rules run on all machines with a stored inventory, and on the machines
+    of a directory. Nothing is saved. Every difference is printed, followed by
+    the number of machines.
 
-    :param inventories: a directory with inventories of more machines.
+    :param inventories: the directory with inventories of more machines.
     :returns: the differences, in the order in which the rules run.
     """
     pairs = _pair_with_originals(candidates)
     differences: list[stock_trial.TrialDifference] = []
-    count = 0
+    machine_count = 0
     context = ironic_context.get_admin_context()
     for machine in _read_machines(inventories):
-        count += 1
+        machine_count += 1
         differences += stock_trial.compare(context, machine, pairs)
     differences = _sort_by_rule(differences, pairs)
     for difference in differences:
@@ -437,15 +470,18 @@ def _try_in_both_engines(
             'machine; differences: %(found)d',
             "Tried with Ironic's own engine and this one on %(all)d "
             'machines; differences: %(found)d',
-            count,
+            machine_count,
         )
-        % {'all': count, 'found': len(differences)}
+        % {'all': machine_count, 'found': len(differences)}
     )
-    ops: set[str] = set()
+    names_of_actions: set[str] = set()
     for candidate in candidates:
         if candidate.rule is not None:
-            ops.update(action['op'] for action in candidate.rule.actions)
-    if 'api-call' in ops:
+            names_of_actions.update(
+                action['op'] for action in candidate.rule.actions
+            )
+    # A trial sends no requests, so the effect of this action is unknown.
+    if 'api-call' in names_of_actions:
         print(_('What api-call does was not tried.'))
     return differences
 
@@ -456,42 +492,50 @@ def _sort_by_rule(
 ) -> list[stock_trial.TrialDifference]:
     """Return differences in the order of the rules that cause them.
 
-    A difference that only all rules together cause belongs to no rule, and
-    comes last.
+    Some differences only occur if all rules run together. They belong to no
+    rule, and come last.
 
-    :param pairs: the rules in their order, each with its conversion.
+    :param differences: the differences, in the order of the machines.
+    :param pairs: the rules in the order in which they run, each with its
+        conversion.
     """
-    by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
+    differences_by_rule: dict[str, list[stock_trial.TrialDifference]] = {}
     for pair in pairs:
-        # Two rules may have the same name.
-        by_rule[pair.name] = []
-    rest: list[stock_trial.TrialDifference] = []
+        # Two rules may have the same name. They share a list.
+        differences_by_rule[pair.name] = []
+    without_rule: list[stock_trial.TrialDifference] = []
     for difference in differences:
-        by_rule.get(difference.rule, rest).append(difference)
-    return [*itertools.chain(*by_rule.values()), *rest]
+        differences_of_rule = differences_by_rule.get(
+            difference.rule, without_rule
+        )
+        differences_of_rule.append(difference)
+    return [
+        *itertools.chain(*differences_by_rule.values()),
+        *without_rule,
+    ]
 
 
 def _pair_with_originals(
     candidates: list[Candidate],
 ) -> list[stock_trial.Pair]:
-    """Pair every stock rule with its conversion, to try both.
+    """Pair every rule of stock Ironic with its conversion, to try both.
 
-    The pairs are in the order in which stock Ironic runs the rules, with the
-    highest priority first.
+    :param candidates: candidates from stock Ironic.
+    :returns: the pairs in the order in which stock Ironic runs the rules, with
+        the highest priority first.
     """
     pairs = []
     for candidate in candidates:
         # A rule in a file may omit these fields, but stock Ironic's engine
         # reads them.
-        fields = {'sensitive': False, 'conditions': []}
-        # Only rules of ironic-inspector have no stock rule, and they are
-        # never tried.
+        stock_fields = {'sensitive': False, 'conditions': []}
+        # This is only None for rules of ironic-inspector, which are not tried.
         if candidate.stock is not None:
-            fields.update(candidate.stock.fields)
+            stock_fields.update(candidate.stock.fields)
         pairs.append(
             stock_trial.Pair(
                 candidate.name,
-                stock=fields,
+                stock=stock_fields,
                 ours=candidate.rule,
                 mask_secrets=CONF.inspection_rules.mask_secrets,
             )
@@ -506,8 +550,10 @@ def _stock_priority(pair: stock_trial.Pair) -> int:
 
 
 def _read_built_in_rules() -> list[dict[str, Any]]:
-    """Read the file of Ironic's built-in rules, if it is configured.
+    """Read the rules in Ironic's file of built-in rules.
 
+    :returns: the fields of every rule; no rules if the option
+        ``[inspection_rules]built_in_rules`` is not set.
     :raises: Invalid if the file cannot be read.
     """
     path = CONF.inspection_rules.built_in_rules
@@ -522,14 +568,17 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
 def adopt_from_inspector(url: str, dry_run: bool) -> None:
     """Copy the rules of ironic-inspector's database, either all or none.
 
-    It prints the rules in a table, with the reason for every rule that cannot
-    be copied.
+    The rules are printed in a table, with the reason why a rule cannot be
+    copied.
 
-    :param url: the URL of its database, which is only read.
+    :param url: the URL of ironic-inspector's database. This database is only
+        read.
+    :param dry_run: only print the table.
     :raises: :class:`.exceptions.InspectionRulesError` if a rule cannot be
         copied. Nothing has changed in this case.
     """
     migration.check()
+    # UUIDs of the rules that this package already has.
     taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
     candidates = []
     for row in adoption.read_inspector(url):
@@ -559,11 +608,11 @@ def _translate_from_inspector(
 ) -> Candidate:
     """Translate a rule of ironic-inspector to a rule of this package.
 
-    :param row: the rule: ``uuid``, ``description``, ``scope``, ``conditions``
-        and ``actions``, in the form of ironic-inspector's API.
+    :param row: the fields ``uuid``, ``description``, ``scope``, ``conditions``
+        and ``actions`` of the rule, in the form of ironic-inspector's API.
     :param taken: UUIDs of the rules that this package already has.
-    :returns: a candidate. If the rule cannot be copied, the candidate has no
-        rule, and its remark is the reason.
+    :returns: a candidate. It has no rule if the rule is invalid here, or if
+        its UUID is taken; its remark then says why.
     """
     name = row['description'] or row['uuid']
     try:
@@ -585,21 +634,27 @@ def _build_origin(message: str) -> rule_set.ChangeOrigin:
 
 
 def _print_candidates(candidates: list[Candidate]) -> None:
-    """Print a table of the rules to adopt, with a remark on every rule."""
+    """Print a table of the rules to adopt, with a remark on every rule.
+
+    A rule that cannot be adopted has an empty cell instead of a UUID.
+    """
     rows = []
     for candidate in candidates:
         rule_uuid = ''
         if candidate.rule is not None:
             rule_uuid = candidate.rule.uuid
-        rows.append([rule_uuid, candidate.name, candidate.remark or _('good')])
+        remark = candidate.remark or _('good')
+        rows.append([rule_uuid, candidate.name, remark])
     print(table.render([_('UUID'), _('Rule'), _('Remark')], rows))
 
 
 def _build_rows(candidates: list[Candidate]) -> list[dict[str, Any]]:
-    """Return the rows to insert for the candidates that can be adopted.
+    """Build the rows of this package's rule table for adopted rules.
 
-    A row is for the rule table of this package and maps column names to
-    values.
+    Candidates without a rule are skipped, because they cannot be adopted.
+
+    :returns: values by column name, e.g. ``{'uuid': ..., 'phase': 'main',
+        ...}``.
     """
     rows = []
     for candidate in candidates:
@@ -621,7 +676,11 @@ def _build_rows(candidates: list[Candidate]) -> list[dict[str, Any]]:
 def _read_machines(
     directory: str | None,
 ) -> Iterator[stock_trial.TrialMachine]:
-    """Yield all machines with a stored inventory, then those in files."""
+    """Yield the machines with a stored inventory, then the machines in files.
+
+    :param directory: a directory with inventory files, or None.
+    """
+    # Ironic's classes must be registered before any of them is used.
     objects.register_all()
     yield from _read_stored_machines()
     if directory:
@@ -631,19 +690,22 @@ def _read_machines(
 def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
     """Yield the nodes that have a stored inventory, with their ports.
 
-    They are read in pages of a hundred, because a cloud may have thousands.
-    Nodes without a stored inventory are skipped.
+    Nodes are read in pages of a hundred, because a cloud may have thousands of
+    nodes.
     """
     context = ironic_context.get_admin_context()
+    # The last node of the previous page; None before the first page.
     marker = None
     while True:
         nodes = objects.Node.list(context, limit=100, marker=marker)
         if not nodes:
             return
         node_by_id = {node.id: node for node in nodes}
-        for row in machine_object.InspectedMachine.list_inventories(
+        # Nodes without a stored inventory have no row here.
+        rows_of_inventories = machine_object.InspectedMachine.list_inventories(
             context, list(node_by_id)
-        ):
+        )
+        for row in rows_of_inventories:
             node = node_by_id[row['node_id']]
             yield stock_trial.TrialMachine(
                 name=node.name or node.uuid,
@@ -655,33 +717,31 @@ def _read_stored_machines() -> Iterator[stock_trial.TrialMachine]:
                 inventory=json.loads(row['inventory'] or '{}'),
                 plugin_data=json.loads(row['plugin_data'] or '{}'),
             )
-        # The next page starts after this node.
         marker = nodes[-1]
 
 
 def _read_machines_of_files(
     directory: str,
 ) -> Iterator[stock_trial.TrialMachine]:
-    """Yield a machine for every inventory file, to try stock rules on it.
+    """Yield a machine for every inventory file in a directory.
 
-    A file has no node, so every machine gets a node like those that Ironic
-    creates on enrollment: without traits, and with a port for every interface
-    that has a MAC address. Node and ports are Ironic objects, because Ironic's
-    engine accepts nothing else.
-
-    :param directory: the directory with the files.
+    A file has no node, so every machine gets a newly enrolled node: its fields
+    have their defaults, it has no traits, and it has a port for every
+    interface with a MAC address. Node and ports are Ironic objects, because
+    stock Ironic's engine accepts nothing else.
     """
     context = ironic_context.get_admin_context()
-    # Without a file for the node, all its fields have their defaults.
+    # Without a path, this is a node whose fields have their defaults.
     new_node = machine_test.load_node(path=None)
     for path in machine_test.find_inventories([directory]):
+        # The inventory, the plugin data, the node and its ports, as mappings.
         facts = machine_test.load_facts(path, new_node)
         node_fields = facts.node or {}
         node = _build_object(objects.Node, object_id=0, fields=node_fields)
         node.traits = objects.TraitList(context, objects=[])
         ports = []
-        for port_id, port in enumerate(facts.ports, 1):
-            ports.append(_build_object(objects.Port, port_id, port))
+        for port_id, port_fields in enumerate(facts.ports, 1):
+            ports.append(_build_object(objects.Port, port_id, port_fields))
         yield stock_trial.TrialMachine(
             name=path,
             node=node,
@@ -697,19 +757,19 @@ def _build_object(
 ) -> Any:
     """Build an Ironic object that is not in any database.
 
-    The machine comes from a file, but stock Ironic's engine accepts only
-    Ironic objects. All fields must be set, because reading an unset field is
-    an error.
+    Every field of the object is set, because reading an unset field of an
+    Ironic object is an error. A field without a value becomes None if it is
+    nullable, otherwise False.
 
     :param object_class: the class of the object, e.g. ``objects.Node``.
     :param object_id: its ``id``, from which its UUID is computed as well.
-    :param fields: values of fields; ``id``, ``uuid`` and ``traits`` in it are
-        ignored. A field without a value becomes None if it is nullable,
-        otherwise False.
+    :param fields: the values of fields by name; ``id``, ``uuid`` and
+        ``traits`` are ignored.
     """
     values: dict[str, Any] = {}
     for name, field in object_class.fields.items():
-        # The traits of an object are objects, but ``fields`` has only names.
+        # The traits of an Ironic object are objects, but here they are names,
+        # so the caller sets them.
         if name in fields and name != 'traits':
             values[name] = fields[name]
         elif field.nullable:

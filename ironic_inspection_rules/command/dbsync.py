@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ironic-inspection-rules-dbsync."""
+"""The command ironic-inspection-rules-dbsync.
+
+It creates, upgrades and removes the tables of this package in Ironic's
+database, and adopts rules of stock Ironic and ironic-inspector. Adopted rules
+are stored in these tables, and stock Ironic does not run them from then on.
+
+Every sub-command is a function without arguments with the name of the
+sub-command. It reads its options from ``CONF.command`` and returns the exit
+code; None means 0.
+"""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -64,32 +73,37 @@ def stamp() -> None:
 def version() -> None:
     """Print the revision of the tables in the database.
 
-    :raises: NotFound if there are no tables; DatabaseNotReady if there are
-        tables without a revision.
+    :raises: DatabaseNotReady if there are tables without a revision, which an
+        interrupted command has left.
+    :raises: NotFound if there are no tables.
     """
     revision = migration.version()
-    if revision is None:
-        if migration.table_names():
-            # "create_schema" would refuse to change them.
-            raise migration.no_revision()
-        raise exceptions.NotFound(
-            _(
-                'there are no tables of the inspection rules in %(database)s; '
-                '"%(command)s create_schema" makes them'
-            )
-            % {'database': migration.database(), 'command': migration.COMMAND}
+    if revision is not None:
+        print(revision)
+        return
+    if migration.table_names():
+        # "create_schema" would refuse to change these tables, so do not
+        # suggest it.
+        raise migration.no_revision()
+    raise exceptions.NotFound(
+        _(
+            'there are no tables of the inspection rules in %(database)s; '
+            '"%(command)s create_schema" makes them'
         )
-    print(revision)
+        % {'database': migration.database(), 'command': migration.COMMAND}
+    )
 
 
 def adopt() -> int:
-    """Adopt rules of stock Ironic or of ironic-inspector.
+    """Adopt rules of stock Ironic, or of ironic-inspector, or undo that.
 
-    With ``--undo``, give the rules of Ironic's table back instead. They are
-    removed here, and so are the copies of rules from Ironic's own file.
+    - ``--undo`` removes the adopted rules from this package's tables, and lets
+      stock Ironic run the original rules again.
+    - ``--inspector-database URL`` copies the rules of an ironic-inspector.
+    - Without these options, the rules of stock Ironic are adopted.
 
-    :returns: the exit code: 2 if the rules behave differently here, whether
-        they were adopted or not; otherwise 0.
+    :returns: the exit code: 2 if rules of stock Ironic behave differently
+        here, whether they were adopted or not; otherwise 0.
     """
     options = CONF.command
     if options.undo:
@@ -105,18 +119,19 @@ def adopt() -> int:
 
 
 def drop() -> int:
-    """Remove the tables of this project with all their data.
+    """Remove the tables of this package with all their data.
 
     Without ``--yes``, only print the tables and their numbers of rows.
 
-    :returns: the exit code: 0 if no tables are left, 1 without ``--yes``.
-    :raises: Conflict if services seem to use the tables, or if rules of Ironic
-        are set aside because they were adopted here. Without the tables,
-        nothing would run these rules any more.
+    :returns: the exit code: 0 if no tables are left; 1 if tables are left
+        because ``--yes`` was not given.
+    :raises: Conflict if rules of stock Ironic are adopted here. Stock Ironic
+        does not run these rules, so nobody would run them without the tables.
+    :raises: Conflict if services seem to use the tables.
     """
-    # "adopt --undo" cannot read the tables of a preview of release 1.0. With
-    # such tables, it can put the rules back only after the tables are removed
-    # and created again.
+    # "adopt --undo" gives adopted rules back to stock Ironic, so refuse until
+    # it was run. But it cannot read the tables of a preview of release 1.0.
+    # These tables must be removed and created again before it can run.
     can_undo = not migration.is_of_preview(migration.version())
     if can_undo and adoption.read_ironic(set_aside=True):
         raise exceptions.Conflict(
@@ -126,11 +141,11 @@ def drop() -> int:
             )
             % migration.COMMAND
         )
-    tables = migration.count_rows()
-    if not tables:
+    row_count_by_table = migration.count_rows()
+    if not row_count_by_table:
         print(_('There are no tables to remove.'))
         return 0
-    for name, count in tables.items():
+    for name, count in row_count_by_table.items():
         print(
             _P('%(table)s, %(count)d row', '%(table)s, %(count)d rows', count)
             % {'table': name, 'count': count}
@@ -157,23 +172,26 @@ def drop() -> int:
 
 
 def check() -> int:
-    """Print what in this configuration keeps services from running rules.
+    """Print the problems that keep services from running inspection rules.
 
-    It reads everything that a service reads when it starts, tries to connect
-    to the coordination service, and changes nothing. It also prints problems
-    that a service only warns about, e.g. a phase that does not run.
+    This sub-command reads everything that a service reads when it starts, and
+    tries to connect to the coordination service. It changes nothing. It also
+    prints remarks, which do not keep rules from running, e.g. that one phase
+    does not run.
 
     :returns: the exit code: 1 if services would not start or would not run
-        rules, otherwise 0.
+        rules; 0 if there are no problems or only remarks.
     """
-    # Imported here, because they load drivers, which most commands do not
-    # need.
+    # Import these modules here, because they load drivers, which most
+    # sub-commands do not need.
     from ironic_inspection_rules.inspection import announcement
     from ironic_inspection_rules.inspection import start
     from ironic_inspection_rules.inspection import switches
 
     try:
         rules = start.load()
+        # Options that switch rules off, a rule file without rules, and a
+        # default scope that no node has.
         problems = [
             *switches.problems(),
             *switches.empty_file(rules),
@@ -181,8 +199,8 @@ def check() -> int:
         ]
         remarks = list(announcement.remarks())
     except exceptions.InspectionRulesError as exc:
-        # A service would not start. The switches can be checked without its
-        # rules.
+        # A service would not start with this error. The options that switch
+        # rules off can be checked nevertheless.
         problems = [str(exc), *switches.problems()]
         remarks = []
     problems += _find_problems_of_coordination()
@@ -195,18 +213,20 @@ def check() -> int:
 
 
 def _find_problems_of_coordination() -> Iterator[str]:
-    """Yield the reasons why services could not use the coordination service.
+    """Yield the reason why the coordination service cannot be used, if any.
 
-    Only the workers of the queue and the PXE filter need it. If neither is
-    configured, there is no problem.
+    Only the workers of the queue and the PXE filter need this service. If
+    neither is configured, nothing is yielded.
     """
     is_needed = (
         CONF.inspection_queue.enabled or CONF.inspection_pxe_filter.interface
     )
     if not is_needed:
         return
+    # Every member of the coordination service needs a name of its own.
+    member = f'{migration.COMMAND}:{os.getpid()}'
     try:
-        coordinator.probe(CONF, f'{migration.COMMAND}:{os.getpid()}')
+        coordinator.probe(CONF, member)
     except exceptions.Invalid as exc:
         yield str(exc)
 
@@ -214,24 +234,32 @@ def _find_problems_of_coordination() -> Iterator[str]:
 def _list_running_services() -> list[str]:
     """Return the names of the services that seem to use the tables.
 
-    ``drop`` refuses to remove the tables if there are any. They are the
-    workers that process a request and, if this configuration names the plugin,
-    the conductors that are online. API services and idle workers are not
-    included, because they leave no trace in the database.
+    These are:
+
+    - the online conductors, if this configuration names the plugin;
+    - the workers that process a request at the moment.
+
+    The database does not show API services and idle workers, so they are not
+    included.
     """
-    # Imported here, because it loads drivers, which most commands do not need.
+    # Import this module here, because it loads drivers, which most
+    # sub-commands do not need.
     from ironic_inspection_rules.inspection import switches
 
     names = set()
     if switches.is_configured():
         names.update(db_api.get_instance().get_online_conductors())
+    # Workers can only be read if the table of requests exists.
     if models.RequestRow.__tablename__ in migration.table_names():
         names.update(leases.list_workers())
     return sorted(names)
 
 
 def _add_parsers(subparsers) -> None:
-    """Add the sub-commands with their arguments and options."""
+    """Add a parser for every sub-command to the parser of the command.
+
+    :param subparsers: the object to which argparse adds sub-commands.
+    """
     _add_parser(
         subparsers, create_schema, _("Create the tables in Ironic's database.")
     )
@@ -274,7 +302,10 @@ def _add_parsers(subparsers) -> None:
 
 
 def _add_adopt(subparsers) -> None:
-    """Add the sub-command ``adopt``, which has the most options."""
+    """Add a parser for the sub-command ``adopt`` with its options.
+
+    :param subparsers: the object to which argparse adds sub-commands.
+    """
     parser = _add_parser(
         subparsers,
         adopt,
@@ -323,9 +354,9 @@ def _add_adopt(subparsers) -> None:
 def _add_parser(
     subparsers, function: Callable[[], int | None], text: str
 ) -> argparse.ArgumentParser:
-    """Add a sub-command with the name of the function that it calls.
+    """Add a sub-command that has the name of a function and calls it.
 
-    :param subparsers: the parsers of all sub-commands.
+    :param subparsers: the object to which argparse adds sub-commands.
     :param text: one sentence, which is shown in the list of sub-commands and
         in the help of this sub-command.
     :returns: the parser of the sub-command, to which options can be added.
@@ -351,9 +382,9 @@ def _add_revision(parser: argparse.ArgumentParser) -> None:
 def main() -> int:
     """Run the sub-command that the command line names.
 
-    :returns: the exit code of the sub-command, by default 0. It is 2 if
-        adopted rules behave differently. On any error, including errors in the
-        command line, it is 1, with one line on stderr.
+    :returns: the exit code of the sub-command, e.g. 2 from ``adopt`` if rules
+        behave differently here. After any error, including an error in the
+        command line, it is 1, and stderr has the reason.
     """
     CONF.register_cli_opt(
         cfg.SubCommandOpt(
@@ -371,7 +402,8 @@ def main() -> int:
         # Let oslo.db fail at once if the database is down, because a user
         # waits for the command, and can run it again.
         CONF.set_default('max_retries', 0, group='database')
-        return CONF.command.func() or 0
+        run_sub_command = CONF.command.func
+        return run_sub_command() or 0
     except (
         exceptions.InspectionRulesError,
         cfg.Error,
@@ -382,7 +414,8 @@ def main() -> int:
         print(f'{migration.COMMAND}: {reason}', file=sys.stderr)
         return 1
     except SystemExit as exc:
-        # argparse exits with 2 on an error, which means "differences" here.
+        # argparse exits with 2 after an error in the command line. Return 1
+        # instead, because 2 means that rules behave differently.
         if exc.code == 2:
             return 1
         return int(exc.code or 0)

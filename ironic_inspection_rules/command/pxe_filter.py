@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ironic-inspection-pxe-filter."""
+"""The command ironic-inspection-pxe-filter.
+
+The command runs on the host of a DHCP server. It fills an nftables table, so
+that requests of machines reach the server only if the machine may boot the
+ramdisk of inspection. One of several hosts is elected the leader. Only the
+leader lets machines pass; all other hosts block every machine.
+"""
 
 import functools
 import importlib.metadata
@@ -41,14 +47,15 @@ COMMAND = 'ironic-inspection-pxe-filter'
 
 
 def main() -> int:
-    """Guard the DHCP server until a signal stops the process.
+    """Run the filter until a signal stops it, and return the exit code.
 
-    With ``--dry-run``, print the nftables script of a leader instead.
+    With ``--dry-run``, only print the nftables script that the leader would
+    apply now.
 
-    :returns: 0 after a signal or after the script is printed; 1, with one line
-        on stderr, if the filter could not start. Except in a dry run,
-        everything is blocked on the interface afterwards, if the configuration
-        names the interface and the ports.
+    :returns: 0 after a signal, or after the script was printed. 1, with one
+        line on stderr, if the filter could not start. In this case every
+        machine stays blocked, unless it was a dry run or the configuration
+        does not name the interface and the ports.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opt(
@@ -69,8 +76,10 @@ def main() -> int:
         # itself retries, and blocks in the meantime.
         CONF.set_default('max_retries', 0, group='database')
         options = CONF.inspection_pxe_filter
+        # From here on, every machine is blocked, unless this is a dry run.
         table, guard = _prepare_firewall()
-        for message in config_file.unknown():
+        warnings_of_unknown_options = config_file.unknown()
+        for message in warnings_of_unknown_options:
             LOG.warning('%s', message)
         _warn_of_late_admission()
         settings = filter_service.Settings(
@@ -81,7 +90,8 @@ def main() -> int:
             retry_interval=CONF.inspection_queue.connection_retry_interval,
         )
         if CONF.dry_run:
-            print(_dry_run(table, settings), end='')
+            script = _build_script_of_leader(table, settings)
+            print(script, end='')
         else:
             _run(guard, settings)
     except (
@@ -97,24 +107,27 @@ def main() -> int:
 
 
 def _log_to_standard_error() -> None:
-    """Write the log to standard error instead of standard output.
+    """Redirect log messages from standard output to standard error.
 
-    Without a log file, oslo.log writes to standard output, where a warning
-    would become part of the printed script.
+    If no log file is configured, oslo.log writes to standard output. A dry run
+    prints its script there, so a warning would become part of the script.
     """
     for handler in logging.getLogger().handlers:
         if not isinstance(handler, logging.StreamHandler):
+            # This handler writes to syslog or the journal.
             continue
         if handler.stream is sys.stdout:
             handler.setStream(sys.stderr)
 
 
 def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
-    """Block everything, unless in a dry run, and check the configuration.
+    """Block every machine with a new nftables table, then check all options.
 
-    The order matters: if an option is bad, the command ends, and no machine
-    may pass afterwards.
+    Machines are blocked first, because the command ends if an option is bad,
+    and no machine may pass afterwards. A dry run blocks nothing.
 
+    :returns: the table, which builds nftables scripts, and the firewall, which
+        applies scripts of this table in the kernel.
     :raises: Invalid for options of this package that are bad.
     :raises: FirewallError if the table cannot be created.
     """
@@ -122,19 +135,20 @@ def _prepare_firewall() -> tuple[nftables.FilterTable, firewall.Firewall]:
         table = _make_table()
         guard = firewall.Firewall(table)
         if not CONF.dry_run:
+            # The new table has no machines yet, and so blocks all of them.
             guard.install()
     finally:
-        # This also runs after an error above. If options are bad, its error
-        # replaces that error, because it names all bad options in fewer words
-        # than oslo.config.
+        # Check the options even after an error above. If one is bad, the error
+        # of the check replaces the error above: oslo.config raises a longer
+        # message, which names only one bad option.
         conf.check(CONF)
     return table, guard
 
 
 def _make_table() -> nftables.FilterTable:
-    """Return the table of the interface and the ports of the configuration.
+    """Build the table for the interface and the ports in the configuration.
 
-    :raises: Invalid if one of them is missing.
+    :raises: Invalid if the configuration lacks the interface or the ports.
     """
     options = CONF.inspection_pxe_filter
     for name in ('interface', 'ports'):
@@ -164,13 +178,14 @@ def _warn_of_late_admission() -> None:
 
 
 def _build_port_source() -> watcher.PortSource:
-    """Build the source from which the filter reads the ports of nodes.
+    """Build the object that reads the ports of nodes from the database.
 
-    Machines pass only if their node has one of the inspect interfaces that the
-    configuration names.
+    It reads only nodes with one of the inspect interfaces in the option
+    ``supported_inspect_interfaces``. A typo in this option would block
+    machines in inspection, so its value is checked.
 
-    :raises: Invalid if it names none, or one that is not installed. This may
-        be a typo, and the filter would then block machines in inspection.
+    :raises: Invalid if the option is empty, or names an interface that is not
+        installed.
     """
     names = CONF.inspection_pxe_filter.supported_inspect_interfaces
     if not names:
@@ -199,28 +214,31 @@ def _build_port_source() -> watcher.PortSource:
     return watcher.PortSource(names)
 
 
-def _dry_run(
+def _build_script_of_leader(
     table: nftables.FilterTable, settings: filter_service.Settings
 ) -> str:
     """Return the nftables script that a leader would apply at this moment.
 
-    The script creates the table, fills it with the current machines of the
-    database, and lets those in inspection pass for some seconds. It is not
-    run.
+    The script creates the table, adds the machines that are in the database
+    now, and lets the machines in inspection pass for some seconds. This
+    function does not apply it.
 
-    :raises: Invalid, see :func:`_build_port_source`, or BadAddress, see
-        :func:`.read_macs`.
+    :raises: Invalid if the names of inspect interfaces in the configuration
+        are wrong.
+    :raises: BadAddress if the MAC address of a port in the database is wrong.
     """
-    machines = watcher.read_machines(_build_port_source())
+    ports = _build_port_source()
+    machines = watcher.read_machines(ports)
     admitted = admission.decide(
         machines, leads=True, auto_discovery=settings.auto_discovery
     )
-    # Assume that the coordinator has confirmed the leadership just now. It
-    # then lasts a whole lease, so machines pass for the longest time.
+    # Assume that this host became the leader just now. Then its leadership
+    # lasts a whole lease, and machines pass for the longest possible time.
     leader_for = election.LEASE
     pass_for = firewall.seconds_to_pass(leader_for)
     # nft reads the end as a time of day, so a monotonic clock cannot be used.
     now = time.time()
+    # A new table has no machines, so all machines are added.
     nobody = admission.Admission()
     lines = [
         *table.create(),
@@ -233,20 +251,24 @@ def _dry_run(
 def _run(guard: firewall.Firewall, settings: filter_service.Settings) -> None:
     """Run the filter until SIGTERM or SIGINT.
 
-    It takes part in the election of the leader, reads the database, and
-    listens to messages of other services if there is a message broker.
+    The filter takes part in the election of the leader and reads the database.
+    If there is a message broker, the filter also listens to messages of other
+    services.
 
-    :param guard: the firewall, which already blocks everything.
+    :param guard: the firewall, which already blocks every machine.
     :raises: Invalid if the options of the coordinator or the names of inspect
         interfaces are wrong.
     """
     stop = threading.Event()
+    request_stop = functools.partial(_request_stop, stop)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, functools.partial(_request_stop, stop))
+        signal.signal(number, request_stop)
+    # Check the options first. With a wrong URL, the election would only retry
+    # forever.
     coordinator.check(CONF)
-    pxe_filter = filter_service.PxeFilter(
-        guard, _build_port_source(), _elect, settings
-    )
+    ports = _build_port_source()
+    pxe_filter = filter_service.PxeFilter(guard, ports, _elect, settings)
+    # Tell systemd that the service has started.
     systemd.notify_once()
     if notification.receives_messages(CONF):
         # Use a separate thread, because connecting to the message broker may

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ironic-inspection-worker, which processes requests.
+"""The command ironic-inspection-worker, which processes inspection requests.
 
-Any number of workers can run, on any hosts, in addition to Ironic's API and
-conductors.
+If ``[inspection_queue]enabled`` is set, Ironic's API stores the data that a
+machine has posted as a request in the database. Workers take these requests
+and inspect the machines. Any number of workers can run, on any hosts.
 """
 
 import sys
@@ -70,10 +71,11 @@ class WorkerProcess(service.ServiceBase):
 
 
 def main() -> None:
-    """Run inspection workers until they are told to stop.
+    """Run the worker until a signal stops it, then exit.
 
-    The command exits with an error if the queue is disabled or the
-    coordination service cannot be used.
+    The command exits with one line on stderr if the queue is disabled, if the
+    options of the coordination service are wrong, or if the rules cannot be
+    loaded.
     """
     _prepare(sys.argv)
     try:
@@ -85,9 +87,12 @@ def main() -> None:
                 )
             )
         coordinator.check(CONF)
-        announcement.announce('inspection worker', start.rules())
+        # Load the rules here, so that an error in them ends the command.
+        rules = start.rules()
+        announcement.announce('inspection worker', rules)
     except exceptions.InspectionRulesError as exc:
         sys.exit(str(exc))
+    # On SIGHUP, the launcher reads the mutable options again.
     launcher = service.launch(
         CONF, WorkerProcess(sys.argv), restart_method='mutate'
     )
