@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads CSV as spreadsheets write it.
+"""Reads the rows of a table from CSV text, as spreadsheets write it.
 
-The encoding is known. Excel separates cells with semicolons in countries where
-a comma separates decimals, and ends each line with two characters. Its users
-write ``="00123"`` to keep the leading zeros.
+The first record of the text is the header with the names of the columns. Every
+further record is a row::
+
+    serial;cpus
+    ="00123";16
+
+Excel separates cells with semicolons in countries where a comma separates
+decimals, and ends lines with two characters. Its users write ``="00123"`` to
+keep leading zeros.
 """
 
 import array
@@ -52,15 +58,19 @@ def read(
     ``{'serial': 'S3Z8', 'cpus': 16}`` if the type of ``cpus`` is a number.
     Blank lines are skipped, and a row that ends early has empty cells.
 
+    :param path: the path of the file, for errors.
     :param data: the content of the file.
-    :param encoding: the encoding of the content, which must be valid.
-    :param types: the types of columns. A cell that does not have its type is
-        kept as text, which the check of the table reports.
+    :param encoding: the encoding of the content. The content must be valid in
+        it.
+    :param types: the types by the names of columns. A cell that does not have
+        the type of its column is kept as text, which the check of the table
+        reports.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the error,
         e.g. of a cell with a formula.
     """
     columns: list[_Column] = []
     rows: list[dict[str, typing.Any]] = []
+    # The line of every row. An array takes less memory than a list.
     lines = array.array('L')
     # The line of the current record, for errors.
     line = 1
@@ -88,8 +98,10 @@ def read(
 def _read_header(
     cells: list[str], types: typing.Mapping[str, str]
 ) -> list['_Column']:
-    """Return the columns that the first record names.
+    """Return the columns that the header names.
 
+    :param cells: the cells of the header.
+    :param types: the types by the names of columns.
     :raises: :class:`.exceptions.OperationError` for an invalid name.
     """
     problem = _find_problem_of_header(cells)
@@ -105,34 +117,37 @@ def _read_header(
 def _read_row(
     cells: list[str], columns: list['_Column']
 ) -> dict[str, typing.Any]:
-    """Return the values of a record by the names of their columns.
+    """Return the row of a record: its values by the names of their columns.
 
     :param cells: the text of each cell. There may be fewer cells than columns.
-    :raises: :class:`.exceptions.OperationError` if there are too many cells,
-        or if a cell is a formula.
+    :raises: :class:`.exceptions.OperationError` if there are more cells than
+        columns, or if a cell is a formula.
     """
     if len(cells) > len(columns):
         raise exceptions.OperationError(
             _('the row has %(cells)d cells, and there are %(columns)d columns')
             % {'cells': len(cells), 'columns': len(columns)}
         )
-    # A row of a spreadsheet may end early if its last cells are empty.
-    missing = [''] * (len(columns) - len(cells))
+    # A spreadsheet may omit empty cells at the end of a row.
+    empty_cells = [''] * (len(columns) - len(cells))
     row = {}
-    for column, cell in zip(columns, [*cells, *missing], strict=True):
+    for column, cell in zip(columns, [*cells, *empty_cells], strict=True):
         try:
             row[column.name] = column.convert(cell)
         except exceptions.OperationError as exc:
+            # Put the name of the column in front of the message.
             raise exceptions.OperationError(f'{column.name}: {exc}') from exc
     return row
 
 
 class _Records:
-    """The records of a CSV file that are not blank.
+    """The records of a CSV file, i.e. its header and its rows.
 
-    A record is a row or the header. It may have several lines, because a
-    quoted cell may contain line feeds.
+    Iterating yields ``(1, ['serial', 'cpus'])``: the line where a record
+    begins, and its cells. A record may have several lines, because a quoted
+    cell may contain line feeds.
 
+    :param path: the path of the file, for errors.
     :param data: the content of the file. Iterating decodes it piece by piece.
     """
 
@@ -148,64 +163,73 @@ class _Records:
         )
 
     def __iter__(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line where a record begins, and its cells.
+        """Yield the first line and the cells of every record, header first.
 
-        The first record is the header.
+        Blank lines are skipped.
 
-        :raises: :class:`.exceptions.InvalidDocument` with the line where the
+        :raises: :class:`.exceptions.InvalidDocument` with the line where an
             invalid record begins.
         """
         lines = self._open()
-        lines_before, delimiter = self._find_header()
-        for _number in range(lines_before):
+        lines_before_header, delimiter = self._find_header()
+        for _number in range(lines_before_header):
             next(lines)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        # The line where the record begins. The reader only knows the line
-        # where it ends.
-        begin = lines_before + 1
+        # The line where the next record begins. The reader only knows how many
+        # lines it has read so far.
+        first_line = lines_before_header + 1
         try:
-            for record in reader:
-                # A record of several cells is not blank, even if all cells are
-                # empty.
-                if len(record) > 1 or ''.join(record).strip():
-                    yield begin, record
-                begin = lines_before + reader.line_num + 1
+            for cells in reader:
+                # A line with delimiters is a record, even if all cells are
+                # empty. Only a line without delimiters can be blank.
+                is_blank = len(cells) <= 1 and not ''.join(cells).strip()
+                if not is_blank:
+                    yield first_line, cells
+                first_line = lines_before_header + reader.line_num + 1
         except csv.Error as exc:
-            # If a quote is not closed, the record includes the rest.
+            # Report the line where the record begins. If a quote is not
+            # closed, the record extends to the end of the file.
             raise exceptions.InvalidDocument(
                 self._path,
                 _('the row that begins here is no CSV: %s') % exc,
-                (begin, 1),
+                (first_line, 1),
             ) from exc
 
     def _find_header(self) -> tuple[int, str]:
         """Return the number of lines before the header, and the delimiter.
 
-        For example, ``(0, ',')`` if the header is the first line. Excel may
-        write a line before it that names the delimiter, e.g. ``sep=;``, which
-        gives ``(1, ';')``.
+        - If the first line names the delimiter, e.g. ``sep=;``, the header is
+          in the next line: ``(1, ';')``. Excel writes this line.
+        - Otherwise, the header is the first line that is not blank, and the
+          delimiter is in it: ``(0, ',')`` for ``serial,cpus``.
+        - If all lines are blank, there is no header, and the delimiter does
+          not matter.
 
         :raises: the errors of :meth:`_find_delimiter`.
         """
         blank_lines = 0
         for line in self._open():
-            separator = _LINE_WITH_DELIMITER.fullmatch(line)
-            is_first = blank_lines == 0
-            if separator and is_first:
-                return 1, separator[1]
+            named_delimiter = _LINE_WITH_DELIMITER.fullmatch(line)
+            is_first_line = blank_lines == 0
+            if named_delimiter and is_first_line:
+                return 1, named_delimiter[1]
             if line.strip():
-                return blank_lines, self._find_delimiter(line, blank_lines + 1)
+                line_number = blank_lines + 1
+                return blank_lines, self._find_delimiter(line, line_number)
             blank_lines += 1
         return blank_lines, ','
 
     def _find_delimiter(self, header: str, line: int) -> str:
-        """Return the delimiter in a header, or a comma if there is none.
+        """Return the delimiter between the names in a header.
 
-        :param line: the number of the line, for the message.
+        A header with a single name has no delimiter; then it is a comma.
+
+        :param header: the line of the header.
+        :param line: the number of the line, for the error.
         :raises: :class:`.exceptions.InvalidDocument` if there are different
             delimiters outside quotes.
         """
-        # A quoted name may contain commas: "CPUs, total";memory.
+        # Ignore quoted names, which may contain commas: "CPUs, total";memory.
         outside_quotes = _QUOTED_NAME.sub('', header)
         present = [mark for mark in _DELIMITERS if mark in outside_quotes]
         if len(present) > 1:
@@ -223,28 +247,31 @@ class _Records:
 
 
 class _Column:
-    """Reads the cells of a column."""
+    """Converts the cells of one column to values.
 
-    def __init__(self, name: str, kind: str | None) -> None:
+    :param type_name: the name of the type of the values; None for text.
+    """
+
+    def __init__(self, name: str, type_name: str | None) -> None:
         self.name = name
         # Ignore an unknown type, because the check of the table reports it.
-        self._kind = None
-        if kind in column_type.TYPES:
-            self._kind = kind
-        # Values by the text of their cells, at most _MAX_CACHED_VALUES.
+        self._type_name = None
+        if type_name in column_type.TYPES:
+            self._type_name = type_name
+        # Cached values by the text of their cells.
         self._values: dict[str, typing.Any] = {}
 
     def convert(self, cell: str) -> typing.Any:
-        """Convert a cell to the type of the column.
+        """Convert the text of a cell to a value of the column's type.
 
         ``="007"`` is read as the text ``007``, as spreadsheets show it.
 
-        :returns: the value; or the text of the cell if it does not have the
-            type, which the check of the table reports.
+        :returns: the value. If the text does not have the type, it is returned
+            unchanged, and the check of the table reports it.
         :raises: :class:`.exceptions.OperationError` for a formula.
         """
-        # Columns such as racks and models have few values that occur often.
-        # Convert each of them once, and keep one object for each.
+        # In columns such as "rack" and "model", the same values occur often.
+        # Convert each value once, and use the same object for all its cells.
         if cell in self._values:
             return self._values[cell]
         text = cell
@@ -259,7 +286,7 @@ class _Column:
                 )
             text = formula[1].replace('""', '"')
         try:
-            value = column_type.convert(text, self._kind)
+            value = column_type.convert(text, self._type_name)
         except exceptions.OperationError:
             value = text
         if len(self._values) < _MAX_CACHED_VALUES:
@@ -268,7 +295,12 @@ class _Column:
 
 
 def _find_problem_of_header(cells: list[str]) -> str | None:
-    """Return the message for the first invalid name of a column, or None."""
+    """Return the message for the first problem of a header, or None.
+
+    Every column must have a name, and no two columns may have the same name.
+
+    :param cells: the cells of the header.
+    """
     names = [cell.strip() for cell in cells]
     if any('\0' in name for name in names):
         # In UTF-16, every second byte of ASCII is NUL. Without a byte order

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads files of rules and machines, and keeps the lines of values."""
+"""Reads YAML and JSON files, and keeps the lines of their values.
+
+A file has entries, which are plain data. In a file of rules, every rule is an
+entry: ``[{actions: []}, {actions: []}]`` has two. A value in an entry is
+identified by the number of the entry and the pointer to the value, e.g.
+``(1, '/actions')``, and its place is its line and column, e.g. ``(1, 27)``.
+"""
 
 import dataclasses
 import errno
@@ -37,9 +43,13 @@ _SUFFIXES = ('.json', '.yaml', '.yml')
 class WrittenTable:
     """A table as it is written in a file of rules.
 
-    ``entry`` is the table as plain data, without its rows. The rows are in
-    ``rows``, which is None if they are in a separate file or are not a list.
-    ``places`` has the line and column of each value, by RFC 6901 pointer.
+    :param path: the path of the file.
+    :param name: the name of the table.
+    :param entry: the table as plain data, without a list of rows, e.g.
+        ``{'key': 'serial'}``.
+    :param places: the line and column of each value, by RFC 6901 pointer.
+    :param rows: the list of rows; None if the rows are in a separate file or
+        are not a list.
     """
 
     path: str
@@ -66,12 +76,14 @@ class WrittenTable:
 class Document:
     """The content of one file.
 
-    ``entries`` are its rules as plain data, which are not validated yet.
-    ``places`` has the line and column of each value, counted from one. Its
-    keys are pairs of the number of the entry and the RFC 6901 pointer in it.
-    ``ambiguous`` has the same keys. Its values are texts such as ``OFF`` or
-    ``1_000``, which YAML may read as something else than the author meant.
-    ``tables`` are its tables; None if the file does not define any.
+    :param path: the path of the file.
+    :param entries: its rules as plain data, which are not validated yet.
+    :param places: the line and column of each value, counted from one. A key
+        is the number of an entry, from zero, and the RFC 6901 pointer to the
+        value in it: ``{(0, ''): (1, 2), (0, '/actions'): (1, 12)}``.
+    :param ambiguous: the text of values that YAML may read differently than
+        their author meant, e.g. ``{(0, '/actions/0/args/value'): 'OFF'}``.
+    :param tables: its tables; None if the file does not define tables.
     """
 
     path: str
@@ -101,43 +113,45 @@ def list_files(
     paths: typing.Iterable[str],
     message_if_empty: str = _('there are no files of rules in this directory'),
 ) -> list[str]:
-    """List files, and replace folders with the files inside them.
+    """Replace every folder in a list of paths with the files inside it.
 
     For example, ``['a.yaml', 'rules.d']`` gives ``['a.yaml',
-    'rules.d/10-racks.yaml']``. The files of a folder are those whose names end
-    in ``.yaml``, ``.yml`` or ``.json``, whether they contain rules or
-    inventories of machines. A path that is not a folder is kept even if there
-    is no such file, because reading the file reports that.
+    'rules.d/10-racks.yaml']``. Only YAML and JSON files in a folder count,
+    whether they contain rules or inventories of machines.
 
     :param paths: files, folders, and ``-`` for standard input.
-    :param message_if_empty: the message for a folder without such files.
-    :raises: :class:`.exceptions.InvalidDocument` for a folder without such
+    :param message_if_empty: the message for a folder without YAML or JSON
         files.
+    :raises: :class:`.exceptions.InvalidDocument` for a folder without YAML or
+        JSON files.
     """
     files: list[str] = []
     for path in paths:
         if not pathlib.Path(path).is_dir():
+            # Keep the path even if there is no file. Reading reports that.
             files.append(path)
             continue
-        inside = _list_folder(path)
-        if not inside:
+        files_in_folder = _list_folder(path)
+        if not files_in_folder:
             raise exceptions.InvalidDocument(path, message_if_empty)
-        files += inside
+        files += files_in_folder
     return files
 
 
 def _list_folder(folder: str) -> list[str]:
     """List the YAML and JSON files in a folder and below, sorted by path.
 
-    Hidden files and files in hidden folders are skipped, because a folder that
-    Kubernetes mounts has all files a second time in a hidden folder.
+    Hidden files and files in hidden folders are skipped. A folder that
+    Kubernetes mounts has a second copy of all files in a hidden folder.
     """
     paths = []
     for path in pathlib.Path(folder).rglob('*'):
         if path.suffix.lower() not in _SUFFIXES or not path.is_file():
             continue
-        parts = path.relative_to(folder).parts
-        if not any(part.startswith('.') for part in parts):
+        # The names of the folders below this folder, and of the file.
+        names = path.relative_to(folder).parts
+        is_hidden = any(name.startswith('.') for name in names)
+        if not is_hidden:
             paths.append(str(path))
     return sorted(paths)
 
@@ -153,21 +167,22 @@ def load(path: str) -> Document:
 
 
 def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
-    """Read a file that contains one mapping, e.g. an inventory.
+    """Read a JSON or YAML file that contains one mapping, e.g. an inventory.
 
-    If a name is in a JSON mapping twice, the last value counts.
+    If a name occurs twice in a mapping, the last value counts in JSON, and it
+    is an error in YAML.
 
     :param text: the content of the file; None to read the file.
     :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
-        is not a mapping, or has a number that is not finite, or if a name is
-        in a YAML mapping twice.
+        is not one mapping, or contains an invalid value.
     """
     if text is None:
         text = read(path)
-    # Try JSON first, which takes a hundredth of the time of YAML: an inventory
-    # is large, and usually JSON.
+    # Try JSON first, because its parser takes a hundredth of the time of the
+    # YAML parser. Inventories are large, and usually JSON.
     value = _read_json(path, text)
     if value is None:
+        # A YAML file may have several documents, separated by "---".
         documents = _build_document(path, text, _find_documents).entries
         if len(documents) == 1:
             value = documents[0]
@@ -179,28 +194,33 @@ def load_mapping(path: str, text: str | None = None) -> dict[str, typing.Any]:
 
 
 def _read_json(path: str, text: str) -> typing.Any:
-    """Return the value of JSON text, e.g. of an inventory.
+    """Return the value of JSON text, or None if the text cannot be read.
 
-    :param path: path of the file, for errors.
-    :returns: None if the text is not JSON or is nested too deeply. The YAML
-        parser then has the messages for it.
+    The text cannot be read if it is not JSON, or if it is nested too deeply.
+    The caller then uses the YAML parser, which reports the error.
+
+    :param path: the path of the file, for errors.
     :raises: :class:`.exceptions.InvalidDocument` for a number that is not
         finite.
     """
     if budget.is_deeper(text.encode(), yaml_text.DEPTH):
         return None
-    read_number = functools.partial(_read_float, path)
+    # This function is called for every number with a fraction or an exponent,
+    # and for NaN and Infinity.
+    read_float = functools.partial(_read_float, path)
     try:
         return json.loads(
-            text, parse_float=read_number, parse_constant=read_number
+            text, parse_float=read_float, parse_constant=read_float
         )
     except ValueError:
         return None
 
 
 def _read_float(path: str, number: str) -> float:
-    """Read a JSON number that has a fraction or an exponent.
+    """Convert the text of a JSON number to a float, which must be finite.
 
+    :param path: the path of the file, for the error.
+    :param number: the text of the number, e.g. ``1.5`` or ``NaN``.
     :raises: :class:`.exceptions.InvalidDocument` for 1e999, NaN and Infinity,
         which Python's JSON parser accepts although they are not valid.
     """
@@ -225,8 +245,11 @@ def load_list(path: str, text: str | None = None) -> Document:
 def read(path: str) -> str:
     """Read the text of a file, and convert all line ends to line feeds.
 
+    A byte order mark at the start of the file is removed.
+
+    :param path: the path of the file, or ``-`` for standard input.
     :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
-        is not text, or changes while it is read.
+        is not text in UTF-8, or changes while it is read.
     """
     try:
         if path == STDIN:
@@ -236,11 +259,12 @@ def read(path: str) -> str:
             text = sys.stdin.read()
             # In some locales, Python reads invalid bytes as surrogates.
             # Convert them back to bytes, so that decoding reports the error.
-            return text.encode(errors='surrogateescape').decode('utf-8-sig')
+            original_bytes = text.encode(errors='surrogateescape')
+            return original_bytes.decode('utf-8-sig')
         with open(path, 'rb') as stream:
             data = file_content.read(path, stream)
         # Windows editors put a byte order mark at the start of a file, which
-        # "utf-8-sig" removes. It also reads files without the mark.
+        # "utf-8-sig" removes. TextIOWrapper converts the line ends.
         return io.TextIOWrapper(io.BytesIO(data), 'utf-8-sig').read()
     except OSError as exc:
         raise exceptions.InvalidDocument(
@@ -255,19 +279,23 @@ def read(path: str) -> str:
 
 
 def parse(path: str, text: str) -> Document:
-    """Parse the rules in the text of a file, see :func:`load`.
+    """Parse the rules and tables in the text of a file.
 
+    Rules are not validated. But people mistake two kinds of files for files of
+    rules: inventories, and lists of rules from the API without the actions.
+    These get an error of their own, because an error about missing actions
+    would not help.
+
+    :param path: the path of the file, for errors.
     :raises: :class:`.exceptions.InvalidDocument` if the text cannot be parsed,
-        or if it is the inventory of a machine or a listing from the API.
+        or is one of these two kinds.
     """
     parsed = _build_document(path, text, _find_rules_and_tables)
-    # People mistake two kinds of files for files of rules: inventories and
-    # listings from the API. A message about missing actions would not help
-    # them.
     for rule in parsed.entries:
         if not isinstance(rule, dict) or 'actions' in rule:
             continue
-        # An inventory is the whole file, or a member next to plugin data.
+        # The inventory may be the whole file, with "interfaces", or the member
+        # "inventory" of the file.
         has_inventory = isinstance(rule.get('inventory'), dict)
         has_interfaces = isinstance(rule.get('interfaces'), list)
         if has_inventory or has_interfaces:
@@ -276,8 +304,8 @@ def parse(path: str, text: str) -> Document:
                 _('this is the inventory of a machine, not a file of rules'),
             )
         # GET /v1/inspection_rules lists rules in a short form without actions.
-        is_of_listing = 'links' in rule and 'priority' in rule
-        if is_of_listing:
+        is_from_api = 'links' in rule and 'priority' in rule
+        if is_from_api:
             raise exceptions.InvalidDocument(
                 path,
                 _(
@@ -290,10 +318,11 @@ def parse(path: str, text: str) -> Document:
 
 @dataclasses.dataclass(frozen=True)
 class _Content:
-    """The nodes of a file: its entries, and its tables with their names.
+    """The YAML nodes in a file that are entries or tables.
 
-    ``tables`` are pairs of nodes, the name and the table. It is None if the
-    file does not define tables.
+    :param entries: the nodes of the entries, e.g. of the rules.
+    :param tables: pairs of two nodes, the name and the table; None if the file
+        does not define tables.
     """
 
     entries: list[yaml.Node]
@@ -301,19 +330,20 @@ class _Content:
 
 
 def _find_rules_and_tables(text: str) -> _Content:
-    """Return the rules and tables of all documents of a file.
+    """Return the nodes of the rules and tables in the text of a file.
 
-    A YAML file may have several documents, separated by ``---``.
+    A YAML file may have several documents, separated by ``---``. The rules of
+    all documents become one list, and so do the tables.
     """
-    nodes = yaml_text.parse_nodes(text)
+    documents = yaml_text.parse_nodes(text)
     entries: list[yaml.Node] = []
-    for node in nodes:
-        entries += form.find_rule_nodes(node)
-    # Without the key "tables", the file does not define tables, and the stored
-    # tables are kept. An empty mapping says that there are no tables.
+    for root in documents:
+        entries += form.find_rule_nodes(root)
+    # None means that no document has the key "tables". It is not the same as
+    # an empty list: applying the file then keeps the stored tables.
     tables: list[tuple[yaml.Node, yaml.Node]] | None = None
-    for node in nodes:
-        tables_of_document = form.find_table_nodes(node)
+    for root in documents:
+        tables_of_document = form.find_table_nodes(root)
         if tables_of_document is not None:
             tables = (tables or []) + tables_of_document
     return _Content(entries, tables)
@@ -324,21 +354,19 @@ def _build_document(
 ) -> Document:
     """Build the document of a file: its values, with their lines and columns.
 
-    For example, the only entry of ``[{actions: []}]`` has the key ``(0, '')``
-    in ``places``, with line 1 and column 2. The key of its actions is
-    ``(0, '/actions')``.
+    For example, ``[{actions: []}]`` gives the entry ``{'actions': []}``. In
+    ``places``, the key of the entry is ``(0, '')``, with line 1 and column 2,
+    and the key of its actions is ``(0, '/actions')``.
 
-    :param path: path of the file, for errors.
-    :param find_content: returns the YAML nodes in a text that are entries,
-        e.g. rules, and the nodes that are tables.
+    :param path: the path of the file, for errors.
+    :param find_content: finds the YAML nodes in the text that are entries, and
+        the nodes that are tables.
     :raises: :class:`.exceptions.InvalidDocument` if the text cannot be parsed.
     """
     try:
         content = find_content(text)
         values = []
-        # Both have the number of an entry and the pointer to a value in it as
-        # keys. They have the position of the value, and the text of a value
-        # such as OFF, which YAML reads as false.
+        # A key is the number of an entry and the pointer to a value in it.
         places: dict[tuple[int, str], Place] = {}
         ambiguous: dict[tuple[int, str], str] = {}
         for index, entry in enumerate(content.entries):
@@ -346,6 +374,8 @@ def _build_document(
             for pointer, node in _walk_nodes(entry, ''):
                 places[index, pointer] = _place_of_node(node)
                 if yaml_scalar.is_misread(node):
+                    # Keep the text of a value such as OFF, which YAML reads as
+                    # false.
                     ambiguous[index, pointer] = node.value
         tables: tuple[WrittenTable, ...] | None = None
         if content.tables is not None:
@@ -369,26 +399,28 @@ def _build_table(
 ) -> WrittenTable:
     """Build a table of a file of rules.
 
-    A list of rows is read separately, without the position of each value,
-    because a table may have 100,000 rows.
+    A list of rows is kept apart from the other members of the table, and only
+    with the lines of its values. A table may have 100,000 rows, so the
+    position of each value would take too much memory.
 
+    :param path: the path of the file.
     :param name: the node of the table's name.
-    :param node: the node of the table itself.
+    :param node: the node of the table. It may be no mapping, because the table
+        is not checked yet.
     :param text: text of the whole file.
     """
     rows = None
     if isinstance(node, yaml.MappingNode):
         yaml_text.check_keys(node)
-        members = []
+        members_without_rows = []
         for key, value in node.value:
             if key.value == 'rows' and isinstance(value, yaml.SequenceNode):
                 rows = table_rows.from_list(path, value, text)
             else:
-                members.append((key, value))
-        # Build a new node for the table without its rows, because the file may
-        # use the original node elsewhere by an alias.
+                members_without_rows.append((key, value))
+        # Do not change the original node: aliases in the file may refer to it.
         node = yaml.MappingNode(
-            node.tag, members, node.start_mark, node.end_mark
+            node.tag, members_without_rows, node.start_mark, node.end_mark
         )
     entry = yaml_text.construct(node, text)
     places = {
@@ -419,17 +451,18 @@ def _find_documents(text: str) -> _Content:
 
 
 def _find_list_items(text: str) -> _Content:
-    """Return the items of the list that a file contains, e.g. flavors.
+    """Return the items of the list in a file as its entries, e.g. flavors.
 
-    A file may contain a single item instead of a list. If it has several YAML
-    documents, separated by ``---``, their items form one list.
+    - A document that is a list gives its items.
+    - Any other document is a single item.
+    - The items of several documents, separated by ``---``, form one list.
     """
     items: list[yaml.Node] = []
-    for node in yaml_text.parse_nodes(text):
-        if isinstance(node, yaml.SequenceNode):
-            items += node.value
+    for root in yaml_text.parse_nodes(text):
+        if isinstance(root, yaml.SequenceNode):
+            items += root.value
         else:
-            items.append(node)
+            items.append(root)
     return _Content(items)
 
 

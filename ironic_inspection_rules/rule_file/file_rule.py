@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rule of a file, with the language it is written in and its errors."""
+"""Reads the rules of a file, and names places in them for their authors.
+
+An entry of a file is a rule as its author wrote it: plain data, which may be
+invalid. An entry may be in the language of this package, of ironic-inspector
+or of stock Ironic. Parsing it gives a rule. The conditions and actions of a
+rule are its operations.
+
+A pointer counts from zero, e.g. ``/actions/0/args/path``. An author counts
+from one, so messages call this place ``action 1, path``.
+"""
 
 import dataclasses
 import json
@@ -38,10 +47,12 @@ OF_INSPECTOR = _(
 
 @dataclasses.dataclass(frozen=True)
 class WrittenRule:
-    """One entry of a file; ``index`` is its number there, from zero.
+    """One entry of a file, which :func:`parse` turns into a rule.
 
-    The entry is not validated yet, and may be of any type. :func:`parse`
-    turns it into a rule.
+    The entry is not validated yet, and may be of any type.
+
+    :param source: the content of the file.
+    :param index: the number of the entry in the file, from zero.
     """
 
     source: document.Document
@@ -59,7 +70,11 @@ class WrittenRule:
 
     @property
     def label(self) -> str:
-        """The name of the rule for its author: ``#2 (rack)`` or ``#2``."""
+        """The name of the rule in messages: ``#2 (rack)``.
+
+        The name in parentheses is the description or the UUID. If the rule has
+        neither, the label is ``#2``.
+        """
         number = f'#{self.index + 1}'
         if not isinstance(self.entry, dict):
             return number
@@ -104,19 +119,23 @@ def list_rules(read: document.Document) -> list[WrittenRule]:
 
 
 def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
-    """Parse a rule of a file as a built-in rule.
+    """Parse an entry of a file as a built-in rule.
 
-    If ``uuid`` is a name such as ``rack-7``, the UUID is computed from the
-    name. A rule without ``uuid`` gets a UUID that is computed from its
-    content. This way, the UUID stays the same whenever the file is read, until
-    the name or the content changes.
+    The UUID of the rule is the same whenever the file is read:
 
+    - a UUID is kept;
+    - if ``uuid`` is a name such as ``rack-7``, the UUID is computed from it;
+    - if there is no ``uuid``, the UUID is computed from the content.
+
+    :param entry: the entry, of any type. It may be in the language of
+        ironic-inspector.
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
         name = entry.get('uuid')
         if name is None:
-            # "default" handles values that JSON does not have, e.g. dates.
+            # YAML has values that JSON does not have, e.g. dates. Use their
+            # text.
             name = json.dumps(entry, sort_keys=True, default=str)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
@@ -135,22 +154,19 @@ def parse_all(
     ops: registry.Registry,
     warn: typing.Callable[[str], typing.Any] = _ignore_warning,
 ) -> list[model.Rule]:
-    """Parse the rules of files, in their order.
+    """Parse the entries of files as built-in rules, in their order.
 
-    This is used for built-in rules, and by commands that try rules, e.g.
-    ``test`` and ``diff``. A rule without a UUID gets one that is computed from
-    its name or content, see :func:`parse`.
-
-    Rules in the language of stock Ironic or ironic-inspector are accepted with
-    a warning. Two rules with the same content and no UUID are rejected,
-    because they would have the same UUID.
+    A rule in the language of stock Ironic or ironic-inspector is accepted, but
+    the caller is warned of it.
 
     :param warn: called with a line for each rule of stock Ironic, and for
-        each file with rules of ironic-inspector.
-    :raises: :class:`.exceptions.InvalidDocument` with the position of the
-        first invalid rule, and all of its problems.
+        the first rule of ironic-inspector in each file.
+    :raises: :class:`.exceptions.InvalidDocument` at the first rule that is
+        invalid, or has the same UUID as an earlier rule. This includes two
+        rules without UUID that have the same content, see :func:`parse`.
     """
-    by_uuid: dict[str, model.Rule] = {}
+    rules_by_uuid: dict[str, model.Rule] = {}
+    # Paths of the files with rules of ironic-inspector.
     warned_files: set[str] = set()
     for written_rule in written:
         path = written_rule.source.path
@@ -160,23 +176,22 @@ def parse_all(
             rule = parse(written_rule.entry, ops)
         except exceptions.InvalidRule as exc:
             raise _as_document_error(written_rule, language_note, exc) from exc
-        # The UUID may be computed from the content, so equal rules share it.
-        if rule.uuid in by_uuid:
+        if rule.uuid in rules_by_uuid:
             raise exceptions.InvalidDocument(
                 path,
                 _('rule %s is there twice, or another one has its UUID')
                 % written_rule.label,
                 written_rule.place(),
             )
-        by_uuid[rule.uuid] = rule
+        rules_by_uuid[rule.uuid] = rule
         if language_note is None or path in warned_files:
             continue
         if written_rule.is_of_inspector:
-            # Usually all rules of such a file are of ironic-inspector, so warn
-            # only once per file.
+            # Usually all rules of this file are in the language of
+            # ironic-inspector, so warn only once per file.
             warned_files.add(path)
         warn(_format_language_note(written_rule, language_note))
-    return list(by_uuid.values())
+    return list(rules_by_uuid.values())
 
 
 def _format_language_note(
@@ -185,13 +200,14 @@ def _format_language_note(
     """Return the line that warns of a rule in another language.
 
     For example, ``rules.yaml:3:1: note: #2 (rack): a rule of
-    ironic-inspector, …``.
+    ironic-inspector, …``. A rule of ironic-inspector does the same here, so
+    the line is a note. A rule of stock Ironic may do something else, so the
+    line is a warning.
 
-    :param note: the problem that says which other language it is.
+    :param note: the problem that says which language it is.
     """
     level = _('warning')
     if written_rule.is_of_inspector:
-        # A note is enough, because such a rule works as in ironic-inspector.
         level = _('note')
     line, column = written_rule.place(note.pointer)
     return _('%(place)s: %(level)s: %(rule)s: %(message)s\n') % {
@@ -207,15 +223,17 @@ def _as_document_error(
     language_note: exceptions.Problem | None,
     error: exceptions.InvalidRule,
 ) -> exceptions.InvalidDocument:
-    """Return the error of a file with all problems of one of its rules.
+    """Convert the error of an invalid rule to an error with its file and line.
 
-    The error has the position of the first problem.
+    The new error has all problems of the rule, and the position of the first.
 
-    :param language_note: the note that the rule is in another language, or
-        None. It becomes the last problem.
+    :param language_note: the note that the rule is in another language; None
+        if it is in the language of this package.
+    :param error: the error with the problems of the rule.
     """
     problems = [count_from_one(problem) for problem in error.problems]
     if language_note is not None:
+        # The other language may be the reason for the problems.
         problems.append(count_from_one(language_note))
     return exceptions.InvalidDocument(
         written_rule.source.path,
@@ -248,37 +266,45 @@ def count_from_one(problem: exceptions.Problem) -> exceptions.Problem:
 
 
 def place_name(pointer: str) -> str:
-    """Return what a pointer into a rule refers to, in words for its author.
+    """Return the name of a place in a rule, in words for its author.
 
-    For example, ``/conditions/0/conditions/1/args/value`` becomes ``condition
-    1.2, value``. Pointers count from zero, authors from one.
+    These are some pointers with the names of their places::
 
-    :param pointer: RFC 6901 pointer. The value need not exist.
+        /actions/0/args/path        action 1, path
+        /actions/0/args/1           action 1
+        /actions/0/when/1           action 1, when 2
+        /conditions/0/conditions/1  condition 1.2
+        /vars/size                  vars.size
+        /priority                   priority
+
+    :param pointer: RFC 6901 pointer into the rule. The value need not exist.
     """
     words: list[str] = []
     tokens = list(data_path.split_pointer(pointer))
     while tokens:
         name = tokens.pop(0)
-        following = ''
+        next_token = ''
         if tokens:
-            following = tokens[0]
-        if name in _NAMES_OF_OPERATIONS and following.isdecimal():
+            next_token = tokens[0]
+        if name in _NAMES_OF_OPERATIONS and next_token.isdecimal():
+            # This is an operation, and the next token is its number.
             tokens.pop(0)
-            number = int(following) + 1
+            number = int(next_token) + 1
             if name == 'conditions' and words:
-                # It is in a group, so append its number to that of the group.
+                # The condition is in a group. Append its number to the number
+                # of the group: "condition 1" becomes "condition 1.2".
                 words[-1] += f'.{number}'
             else:
                 words.append(_NAMES_OF_OPERATIONS[name] % number)
         elif name == 'args' and tokens:
-            # The words end with the name of the argument. If the arguments are
-            # a list, they have no names, and their numbers say little.
-            if not following.isdecimal():
-                words.append(following)
+            # The words end with the name of the argument. The number of an
+            # argument in a list is omitted.
+            if not next_token.isdecimal():
+                words.append(next_token)
             break
         elif name == model.VARS and tokens:
             tokens.pop(0)
-            words.append(f'{model.VARS}.{following}')
+            words.append(f'{model.VARS}.{next_token}')
         else:
             words.append(name)
     return ', '.join(words)
@@ -288,10 +314,15 @@ def place_name(pointer: str) -> str:
 class Operation:
     """A condition or an action of a rule that passed validation.
 
-    ``pointer`` is the pointer to it in the rule, e.g. ``/conditions/0``.
-    ``written`` is the operation as the author wrote it. ``inverted`` is
-    whether its op has a "!". ``arguments`` are all its arguments by name, as
-    written. ``inner`` are the conditions of a group or of an action.
+    :param pointer: the pointer to the operation in the rule, e.g.
+        ``/conditions/0``.
+    :param op: the condition or action that it calls, e.g. ``eq``.
+    :param written: the operation as its author wrote it: ``{'op': '!eq',
+        'args': [1, 2]}``.
+    :param inverted: whether its op has a "!".
+    :param arguments: its arguments by name, as written, and the defaults of
+        optional arguments: ``{'values': [1, 2], 'force_strings': False}``.
+    :param inner: the conditions of a group, or under ``when`` of an action.
     """
 
     pointer: str
@@ -309,11 +340,14 @@ class Operation:
             yield from operation.all
 
     def pointer_to(self, argument: str) -> str:
-        """Return the pointer to an argument, e.g. ``/actions/0/args/path``.
+        """Return the pointer to an argument as it is written in the rule.
 
-        If the arguments are a list, the pointer to an argument that takes any
-        number of values refers to the whole list. If the argument is not
-        written, the pointer refers to nothing.
+        - In a mapping of arguments, it is e.g. ``/actions/0/args/path``.
+        - In a list, it has the position: ``/actions/0/args/0``. An argument
+          that takes any number of values is the whole list:
+          ``/conditions/0/args``.
+        - For an argument that is not written, it is the pointer that the
+          argument would have in a mapping.
 
         :param argument: the name of the argument. The op may not have it, e.g.
             an action of a third party may have no ``value`` or ``path``.
@@ -325,7 +359,8 @@ class Operation:
             if declared.variadic:
                 return f'{self.pointer}/args'
             position = self.op.signature.arguments.index(declared)
-            if position < len(args) and not declared.keyword_only:
+            is_in_list = position < len(args) and not declared.keyword_only
+            if is_in_list:
                 return f'{self.pointer}/args/{position}'
         return self.pointer + data_path.pointer(['args', argument])
 
@@ -347,28 +382,34 @@ class Operation:
 
     @property
     def templates(self) -> dict[str, typing.Any]:
-        """The arguments that may have replacement fields, by name.
+        """The arguments in which fields are replaced, with their values.
 
-        A regular expression is none: its braces are a part of it.
+        For example, ``{'msg': 'no disk in {node.name}'}``. Some arguments are
+        left out, because their braces are no fields: regular expressions, and
+        arguments that the op declares as literal.
         """
         templates = {}
         for name, value in self.arguments.items():
             argument = self.op.signature.by_name[name]
+            is_regex = argument.type is pattern.Pattern
             is_literal = name in self.op.plugin.LITERAL
-            if not is_literal and argument.type is not pattern.Pattern:
+            if not is_regex and not is_literal:
                 templates[name] = value
         return templates
 
     @property
     def is_constant(self) -> bool:
-        """Whether the operation is the same for all machines.
+        """Whether the operation does the same for all machines.
 
-        ``eq(1, 2)`` is; with the field ``{node.name}`` it is not.
+        ``eq(1, 2)`` does the same. ``eq({node.name}, 2)`` does not, because it
+        has a field. An op may also read the data of the machine itself, and
+        inner conditions may have fields.
         """
-        if self.inner or self.op.plugin.NEEDS_VIEW:
+        reads_machine = self.op.plugin.NEEDS_VIEW
+        if self.inner or reads_machine:
             return False
-        written = [*self.templates.values(), self.loop]
-        return not interpolation.fields(written)
+        values = [*self.templates.values(), self.loop]
+        return not interpolation.fields(values)
 
 
 def operations(
@@ -388,17 +429,17 @@ def read_operations(
     inside: str = 'conditions',
     skip: frozenset[str] = frozenset(),
 ) -> list[Operation]:
-    """Read operations of a rule: their ops, and their arguments by name.
+    """Read the operations in a list of conditions or of actions.
 
     For example, ``{'op': '!eq', 'args': [1, 2]}`` is the op ``eq``, inverted,
-    with the argument ``values``. Optional arguments have their defaults.
+    with the arguments ``{'values': [1, 2], 'force_strings': False}``.
 
     :param written: conditions or actions that passed validation. They may
         belong to a rejected rule if ``skip`` names the invalid ones.
     :param pointer: the pointer to the list of operations, e.g.
         ``/conditions``, ``/actions`` or ``/actions/0/when``.
-    :param inside: the key of the conditions inside an operation: ``when`` for
-        actions, ``conditions`` for conditions.
+    :param inside: the key under which an operation has conditions of its own:
+        ``when`` if these are actions, ``conditions`` if these are conditions.
     :param skip: pointers to operations of this list that must be skipped, e.g.
         ``/actions/1``. Conditions inside an operation cannot be skipped.
     """
@@ -414,18 +455,20 @@ def read_operations(
         # "!eq" is the inverted op "eq".
         name, inverted = model.split_op(operation['op'])
         op = ops_by_name[name]
-        bound, _problems = op.signature.bind(operation.get('args'))
+        # The arguments that are written, by name. There are no problems,
+        # because the operation passed validation.
+        given, _problems = op.signature.bind(operation.get('args'))
         inner = read_operations(
             operation.get(inside) or (),
             f'{pointer_to_operation}/{inside}',
             ops,
         )
-        # Use the order in which the op declares the arguments, not the order
-        # in the file.
+        # Add the defaults. The arguments are in the order in which the op
+        # declares them, not in the order of the file.
         arguments = {}
         for argument in op.signature.arguments:
-            if argument.name in bound:
-                arguments[argument.name] = bound[argument.name]
+            if argument.name in given:
+                arguments[argument.name] = given[argument.name]
             elif not argument.required:
                 arguments[argument.name] = argument.default
         operations_read.append(

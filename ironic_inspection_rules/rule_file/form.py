@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the values in a file that are rules.
+"""Finds the rules and tables in a YAML document, by its form.
 
-The position of a value determines whether it is a rule. A document is one of
-these:
+A document with rules has one of these forms:
 
-* a list of rules;
-* a mapping with ``actions``, which is one rule;
-* a mapping with lists of rules as ``rules`` or ``inspection_rules``, as in
-  requests and answers of the API. It may have other members of these, and
-  ``tables``. It may also have only ``tables``;
-* any other mapping of names to rules and lists of rules, e.g. a file of
-  Ansible variables, in which text may refer to other variables.
+* a list of rules: ``[{actions: […]}]``;
+* one rule, which is a mapping with actions: ``{actions: […]}``;
+* a request or an answer of the API, which is a mapping with lists of rules, or
+  with tables, or with both: ``{rules: [{actions: […]}], tables: {…}}``;
+* a file of Ansible variables, which is any other mapping. A variable may be a
+  rule or a list of rules: ``{my_rules: [{actions: […]}, "{{ old_rule }}"]}``.
 """
 
 import re
@@ -28,6 +26,8 @@ LISTS = ('rules', 'inspection_rules')
 TABLES = 'tables'
 """The member of a document that contains its tables by name."""
 
+# Further members that a request or an answer of the API may have. They are
+# allowed in a file, and ignored.
 REQUEST = ('message', 'revision')
 ANSWER = (
     'changes',
@@ -38,18 +38,17 @@ ANSWER = (
     'user_id',
     'warnings',
 )
-"""Members that are allowed next to these, and are ignored."""
 
-# A reference to an Ansible variable, which is a rule of the same file.
+# A reference to an Ansible variable: "{{ rack_rule }}".
 _ANSIBLE_VARIABLE = re.compile(r'\{\{\s*(\w+)\s*\}\}')
 
 
 def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
-    """Return the nodes of a document that are in the position of rules.
+    """Return the nodes of a document that are in the place of rules.
 
-    A document is a list of rules, ``[{actions: […]}]``; one rule, ``{actions:
-    […]}``; a mapping with a list of rules, ``{rules: [{actions: […]}]}``; or a
-    file of variables that are rules. The rules are validated later.
+    The docstring of this module lists the forms of documents. The rules are
+    validated later, so that their errors are reported like other errors of
+    rules.
 
     :param node: the root of the document.
     :raises: MarkedYAMLError for a Kubernetes object, a duplicate name, an
@@ -57,47 +56,52 @@ def find_rule_nodes(node: yaml.Node) -> list[yaml.Node]:
         that may be an invalid rule.
     """
     if isinstance(node, yaml.SequenceNode):
+        # This is a list of rules.
         return list(node.value)
     if node.tag == yaml_text.NULL and not node.value:
         # The document is empty.
         return []
     if not isinstance(node, yaml.MappingNode):
-        # This is e.g. plain text. Validation reports that it is not a mapping.
+        # This is text or a number. Treat it as a rule, because validation
+        # reports that a rule must be a mapping.
         return [node]
     yaml_text.check_keys(node)
     members = {key.value: value for key, value in node.value}
     if 'apiVersion' in members and 'kind' in members:
         raise _kubernetes_error(node, members)
     if _find_actions(node) is not None:
-        # The document is one rule, without a list around it.
+        # This is one rule.
         return [node]
-    # The rules may be under "rules" or "inspection_rules".
+    # A request or an answer of the API has its rules under "rules" or
+    # "inspection_rules", or has only tables.
     has_list = not members.keys().isdisjoint(LISTS)
     if has_list or _has_tables_alone(members):
         return _find_rules_in_lists(node)
-    # This is a file of variables. If none of them is a rule, the whole mapping
-    # is treated as one, so that its errors are reported.
-    return _find_rules_of_variables(node) or [node]
+    # This is a file of variables. If none of them is a rule, treat the whole
+    # mapping as a rule, because validation then reports its errors.
+    rules_of_variables = _find_rules_of_variables(node)
+    return rules_of_variables or [node]
 
 
 def find_table_nodes(
     node: yaml.Node,
 ) -> list[tuple[yaml.Node, yaml.Node]] | None:
-    """Return the tables of a document, as pairs of a name and a node.
+    """Return the tables under ``tables`` in a document, with their names.
 
     For example, ``{rules: [], tables: {racks: {…}}}`` has the table "racks".
-    The nodes are checked later.
+    The tables are checked later.
 
     :param node: the root of a document that :func:`find_rule_nodes` accepts.
-    :returns: an empty list for an empty mapping, which says that there are no
-        tables; None if the document does not define tables.
+    :returns: pairs of two nodes, the name and the table. An empty list if
+        ``tables`` is an empty mapping; None if the document does not define
+        tables.
     :raises: MarkedYAMLError if ``tables`` is not a mapping, or has a name
         twice.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
     if _find_actions(node) is not None:
-        # The document is a single rule, and rules have no member "tables".
+        # The document is one rule. A rule has no tables.
         return None
     members = {key.value: value for key, value in node.value}
     has_list = not members.keys().isdisjoint(LISTS)
@@ -131,22 +135,19 @@ def _has_tables_alone(members: dict[str, yaml.Node]) -> bool:
 
 
 def _find_rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a document with ``rules`` or ``inspection_rules``.
+    """Return the rules of a document that is a request or an answer.
 
-    Both requests to the API and its answers have these members, and a file
-    may contain either of them.
+    Its rules are the items of the lists ``rules`` and ``inspection_rules``.
 
-    :returns: the items of these lists; none if the document has only tables.
-    :raises: MarkedYAMLError for an unknown member, and for a member that is
-        not a list.
+    :returns: an empty list if the document has only tables.
+    :raises: MarkedYAMLError if the document has an unknown member, or if one
+        of these two members is not a list.
     """
-    unknown = [
-        key
-        for key, _value in node.value
-        if key.value not in (*LISTS, TABLES, *REQUEST, *ANSWER)
-    ]
+    allowed = (*LISTS, TABLES, *REQUEST, *ANSWER)
+    unknown = [key for key, _value in node.value if key.value not in allowed]
     if unknown:
-        # Accept members of answers, but do not suggest them to authors.
+        # The message suggests a member with a similar name. Members of answers
+        # are allowed, but authors should not write them.
         suggested = (*LISTS, TABLES, *REQUEST)
         raise yaml.MarkedYAMLError(
             problem=suggestion.all_unknown(
@@ -170,17 +171,19 @@ def _find_rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
 
 
 def _find_rules_of_variables(node: yaml.MappingNode) -> list[yaml.Node]:
-    """Return the rules of a file of variables, e.g. of Ansible.
+    """Return the rules of a file of Ansible variables.
 
-    A variable is a rule or a list of rules: ``rack_rule: {actions: […]}``, or
-    ``my_rules: [{actions: […]}, "{{ rack_rule }}"]``. Other variables may be
-    texts, numbers and lists of them.
+    - A variable may be a rule: ``rack_rule: {actions: […]}``.
+    - A variable may be a list of rules, and of references to other rules:
+      ``my_rules: [{actions: […]}, "{{ rack_rule }}"]``.
+    - A text, a number, or a list of them is ignored.
+    - Any other variable may be an invalid rule. It is an error if the file has
+      rules; otherwise it is ignored as well.
 
     :returns: an empty list if no variable is a rule.
-    :raises: MarkedYAMLError for a variable of another type in a file with
-        rules, because it may be an invalid rule.
+    :raises: MarkedYAMLError at the first variable that may be an invalid rule.
     """
-    names = {key.value for key, _value in node.value}
+    names_of_variables = {key.value for key, _value in node.value}
     rules: list[yaml.Node] = []
     # The names of variables that may be invalid rules.
     doubtful: list[yaml.Node] = []
@@ -188,12 +191,12 @@ def _find_rules_of_variables(node: yaml.MappingNode) -> list[yaml.Node]:
         if _is_named_rule(value):
             rules.append(value)
         elif _is_list_with_rule(value):
-            # Skip references such as "{{ rack_rule }}", because that rule is
-            # read under its own name.
+            # Skip references such as "{{ rack_rule }}", because the variable
+            # "rack_rule" is read as well.
             rules += [
                 item
                 for item in value.value
-                if not _refers_to_variable(item, names)
+                if not _refers_to_variable(item, names_of_variables)
             ]
         elif not _is_scalar_or_list_of_scalars(value):
             doubtful.append(key)
@@ -217,10 +220,11 @@ def _is_named_rule(node: yaml.Node) -> bool:
     """
     actions = _find_actions(node)
     if actions is None:
-        # It is not a mapping, or has no "actions".
+        # The variable is not a mapping, or has no member "actions".
         return False
     is_list = isinstance(actions, yaml.SequenceNode)
-    return is_list or actions.tag == yaml_text.NULL
+    is_null = actions.tag == yaml_text.NULL
+    return is_list or is_null
 
 
 def _is_list_with_rule(node: yaml.Node) -> bool:
@@ -241,16 +245,19 @@ def _is_scalar_or_list_of_scalars(node: yaml.Node) -> bool:
 def _find_actions(node: yaml.Node) -> yaml.Node | None:
     """Return the node under ``actions`` of a mapping, or None.
 
-    With a merge key, ``<<: *base``, the node may be in another mapping. If
-    there are several, ``<<: [*base, *other]``, use the first that has it.
+    If the mapping itself has no ``actions``, search the mappings that its
+    merge keys refer to: one in ``<<: *base``, several in ``<<: [*base,
+    *other]``. The first of them that has ``actions`` counts.
 
     :param node: any node; only a mapping has actions.
     """
     if not isinstance(node, yaml.MappingNode):
         return None
+    # First search the mapping itself.
     for key, value in node.value:
         if key.value == 'actions':
             return value
+    # Then search the merged mappings. They may have merge keys of their own.
     for key, value in node.value:
         if key.tag != yaml_text.MERGE:
             continue
@@ -265,9 +272,9 @@ def _find_actions(node: yaml.Node) -> yaml.Node | None:
 
 
 def _refers_to_variable(node: yaml.Node, names: set[str]) -> bool:
-    """Return whether a node is the text ``{{ name }}`` of a known variable.
+    """Return whether a node is the text ``{{ name }}`` with a known name.
 
-    :param names: the variables of the file.
+    :param names: the names of the variables of the file.
     """
     if not isinstance(node, yaml.ScalarNode):
         return False
@@ -278,27 +285,31 @@ def _refers_to_variable(node: yaml.Node, names: set[str]) -> bool:
 def _kubernetes_error(
     node: yaml.MappingNode, members: dict[str, yaml.Node]
 ) -> yaml.MarkedYAMLError:
-    """Build the error for a file that is a Kubernetes object.
+    """Build the error for a document that is a Kubernetes object.
 
-    A ConfigMap or a Secret may contain a file of rules as text, e.g. in
-    ``data.rules.yaml``. The error tells the user to write that text to a file.
-    In ``data`` of a Secret, the text is encoded in base64.
+    A ConfigMap or a Secret may contain a file of rules as text, in its members
+    ``data`` and ``stringData``: ``{kind: ConfigMap, data: {rules.yaml: …}}``.
+    The error then asks for the text of ``data.rules.yaml``. In ``data`` of a
+    Secret, the text is encoded in base64.
 
-    :param members: the nodes of the mapping by name.
+    :param node: the root of the document.
+    :param members: the members of the document by name.
     """
     kind = members['kind'].value
-    text = _('this is a %s of Kubernetes, not a file of rules') % kind
-    names_of_texts = []
+    message = _('this is a %s of Kubernetes, not a file of rules') % kind
+    # Where the object has texts, e.g. "data.rules.yaml".
+    places_of_texts = []
     for member in ('data', 'stringData'):
         data = members.get(member)
-        if isinstance(data, yaml.MappingNode):
-            for key, _value in data.value:
-                name = f'{member}.{key.value}'
-                if kind == 'Secret' and member == 'data':
-                    name = _('%s (decoded from base64)') % name
-                names_of_texts.append(name)
-    if names_of_texts:
-        text += '; ' + _('write the text of %s to a file and give that') % (
-            _(' or ').join(names_of_texts)
+        if not isinstance(data, yaml.MappingNode):
+            continue
+        for key, _value in data.value:
+            place = f'{member}.{key.value}'
+            if kind == 'Secret' and member == 'data':
+                place = _('%s (decoded from base64)') % place
+            places_of_texts.append(place)
+    if places_of_texts:
+        message += '; ' + _('write the text of %s to a file and give that') % (
+            _(' or ').join(places_of_texts)
         )
-    return yaml.MarkedYAMLError(problem=text, problem_mark=node.start_mark)
+    return yaml.MarkedYAMLError(problem=message, problem_mark=node.start_mark)

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recognizes rules that were written for stock Ironic.
+"""Recognizes rules that were written for stock Ironic, by signs in them.
 
-Both engines have the same ops. A rule can be recognized by keys that Ironic
-adds when it stores a rule, and by constructs that are only useful because
-stock Ironic turns every field into text.
+Both engines have the same ops, so a rule of stock Ironic can only be
+recognized by signs. There are two kinds:
+
+* A proof occurs only in rules of stock Ironic, e.g. ``links``, which its API
+  adds to a rule.
+* A hint may also occur in a rule of this package, but has no use there. For
+  example, a condition compares ``{node.maintenance}`` with the text ``True``:
+  only stock Ironic turns the value of a field into text.
 """
 
 from collections.abc import Iterator
@@ -88,8 +93,10 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     Only two things are checked: every rule must be a mapping, and its priority
     must be a number.
 
-    :returns: the rules. A rule without a UUID gets a UUID that is computed
-        from its content, so that it stays the same whenever the file is read.
+    :param path: the path of the file.
+    :returns: the fields of every rule. ``uuid`` is always set: it is the text
+        in the file, or else a UUID that is computed from the content of the
+        rule, so that it is the same whenever the file is read.
     :raises: ValueError if the file cannot be read or is not a list of rules.
     """
     try:
@@ -104,26 +111,29 @@ def load(path: str) -> list[dict[str, typing.Any]]:
     rules = []
     for rule in entries:
         # In stock Ironic, the UUID of a rule may be any text, e.g. "rack-7".
-        name = rule.get('uuid')
-        if not name:
-            # The content is only used to compute the UUID. YAML also has
-            # values that JSON does not support, e.g. dates: use their text.
+        uuid_of_rule = rule.get('uuid')
+        if not uuid_of_rule:
             try:
+                # YAML has values that JSON does not have, e.g. dates. Use
+                # their text.
                 content = json.dumps(rule, sort_keys=True, default=str)
             except TypeError as exc:
-                # A mapping in YAML may have both numbers and texts as keys.
+                # JSON cannot sort the keys of a mapping if some are numbers
+                # and others are texts. YAML allows both.
                 raise ValueError(f'{path}: {exc}') from exc
-            name = uuid.uuid5(NAMESPACE, content)
-        rules.append({**rule, 'uuid': str(name)})
+            uuid_of_rule = uuid.uuid5(NAMESPACE, content)
+        rules.append({**rule, 'uuid': str(uuid_of_rule)})
     return rules
 
 
 def uuid_of(name: typing.Any) -> str:
-    """Return the UUID of a rule that is adopted from stock Ironic.
+    """Return the UUID that a rule of stock Ironic gets when it is adopted.
 
-    In stock Ironic, the UUID of a rule may be any text, e.g. ``rack-7``. Equal
-    texts give equal UUIDs. A real UUID is returned in the form in which UUIDs
-    are stored, in lower case with dashes.
+    - A UUID is kept, and written in lower case with dashes.
+    - For any other text, e.g. ``rack-7``, the UUID is computed from the text,
+      so equal texts give equal UUIDs.
+
+    :param name: the value of ``uuid`` in stock Ironic.
     """
     if uuidutils.is_uuid_like(name):
         return str(uuid.UUID(name))
@@ -143,24 +153,26 @@ def _is_rule(rule: typing.Any) -> bool:
 def find_sign(rule: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
 
-    Proofs are looked for before hints. For example, ``links`` prove that
-    Ironic's API has returned the rule, but an empty loop is only a hint.
+    1. If the rule has a field, an op or a key that stock Ironic does not have,
+       it was not written for stock Ironic, and there is no sign.
+    2. Otherwise, the first proof is the sign.
+    3. If there is no proof, the first hint is the sign.
+
+    The docstring of this module says what proofs and hints are.
 
     :param rule: the rule as its author wrote it, of any type.
     :returns: a problem with the pointer to the sign, and a message that says
-        what to do about it; None if the rule is in this language or has no
-        sign.
+        what to do about it; None if there is no sign.
     """
-    # If a rule has a field, an op or a key that stock Ironic does not support,
-    # it was not written for stock Ironic, whatever other signs it has.
     if not isinstance(rule, dict) or any(name in rule for name in _OUR_FIELDS):
         return None
     for pointer, operation in _list_operations(rule):
-        ops = ACTIONS
+        ops_of_stock = ACTIONS
         if pointer.startswith('/conditions'):
-            ops = CONDITIONS
+            ops_of_stock = CONDITIONS
         name, _inverted = model.split_op(str(operation.get('op')))
-        if name not in ops or not operation.keys() <= _KEYS_OF_OPERATIONS:
+        has_our_key = not operation.keys() <= _KEYS_OF_OPERATIONS
+        if name not in ops_of_stock or has_our_key:
             return None
     proof = next(_find_proofs(rule), None)
     if proof is not None:
@@ -197,19 +209,23 @@ def arguments_by_name(
 def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield proofs that a rule was written for stock Ironic.
 
-    One proof is that the rule has something that Ironic's API adds to its
-    answers, e.g. ``links``. The other is a regular expression that matches a
-    field with its braces, because stock Ironic leaves a missing field as it is
-    written.
+    There are three proofs:
 
-    :returns: problems with the pointer to the proof, and with the end of a
-        sentence about stock Ironic, e.g. "as its API shows it".
+    - the rule has a field that Ironic's API adds to its answers, e.g.
+      ``links``;
+    - an action on plugin data has an argument that Ironic's API adds;
+    - a regular expression matches a field together with its braces, because
+      stock Ironic leaves a missing field as it is written.
+
+    :returns: problems with the pointer to the proof. Their text is the end of
+        the sentence "this is a rule of stock Ironic, …".
     """
     for name in _FIELDS_OF_ANSWERS:
         if name in rule:
             yield Problem(f'/{name}', _('as its API shows it'))
     for pointer, operation in _list_operations(rule):
         args = operation.get('args')
+        # These are set-plugin-data, extend-plugin-data and unset-plugin-data.
         is_of_plugin_data = str(operation.get('op')).endswith('plugin-data')
         if is_of_plugin_data and _has_plugin_data(args):
             yield Problem(f'{pointer}/args', _('as its API shows it'))
@@ -221,10 +237,10 @@ def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
 
 
 def _has_plugin_data(args: typing.Any) -> bool:
-    """Return whether arguments have an entry that Ironic's API adds.
+    """Return whether arguments contain the data that Ironic's API adds.
 
-    This is ``plugin_data``, or an empty mapping as the third item of a list:
-    ``['/path', 1, {}]``.
+    In a mapping of arguments, this is ``plugin_data``. In a list, it is an
+    empty mapping as the third item: ``['/path', 1, {}]``.
     """
     if isinstance(args, dict):
         return 'plugin_data' in args
@@ -232,25 +248,35 @@ def _has_plugin_data(args: typing.Any) -> bool:
 
 
 def _matches_field_in_braces(args: dict[str, typing.Any]) -> bool:
-    """Return whether a regular expression matches a field as it is written.
+    """Return whether a regular expression matches a field with its braces.
 
-    Stock Ironic leaves a missing field as it is written. So its rules match
-    ``{inventory.bmc}`` with ``\\{inventory\\.bmc\\}`` to detect that the field
-    is missing.
+    In stock Ironic, a missing field stays as it is written. So a rule can
+    detect that it is missing: the value is ``{inventory.bmc}``, and the
+    regular expression is ``\\{inventory\\.bmc\\}``.
+
+    :param args: the arguments of an operation by name.
     """
     value = args.get('value')
     regex = args.get('regex')
     if not isinstance(value, str) or not isinstance(regex, str):
         return False
-    return unescape_regex(regex) == value and bool(interpolation.fields(value))
+    matches_value = unescape_regex(regex) == value
+    has_field = bool(interpolation.fields(value))
+    return matches_value and has_field
 
 
 def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
     """Yield hints that a rule was written for stock Ironic.
 
-    A hint is something that is allowed here but useless, because it works
-    around a behavior of stock Ironic. Stock Ironic ignores an empty loop, and
-    turns each value with a field into text.
+    There are three hints:
+
+    - an empty loop, which stock Ironic ignores;
+    - a condition with the text of a boolean or of null, see
+      :func:`_find_hints_in_condition`;
+    - an action with JSON in a text, see :func:`_find_hints_in_action`.
+
+    :returns: problems with the pointer to the hint. Their text is the end of
+        the sentence "this looks like a rule of stock Ironic, …".
     """
     for pointer, operation in _list_operations(rule):
         args = operation.get('args')
@@ -259,6 +285,7 @@ def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
                 f'{pointer}/loop',
                 _('where an empty loop is none; here nothing happens'),
             )
+        # All texts in the arguments, at any depth.
         texts = [
             value
             for _path, value in data_path.walk(args)
@@ -273,15 +300,17 @@ def _find_hints(rule: dict[str, typing.Any]) -> Iterator[Problem]:
 
 
 def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
-    """Yield hints of stock Ironic in the texts of a condition.
+    """Yield hints in the texts of a condition.
 
-    For example, the text ``True`` next to ``{node.maintenance}`` is a hint,
-    because only stock Ironic turns the value true of the field into this text.
+    For example, the text ``True`` next to ``{node.maintenance}`` is a hint:
+    only stock Ironic turns the value true of the field into this text.
 
-    :returns: ends of sentences about stock Ironic: "where true, false …".
+    :param texts: all texts in the arguments of the condition.
+    :returns: ends of the sentence "this looks like a rule of stock Ironic, …".
     """
     has_field = any(map(_is_plain_field, texts))
     if not has_field:
+        # Without a field, the text "True" is an ordinary text.
         return
     for text in texts:
         if text in _TEXTS_OF_PYTHON:
@@ -289,12 +318,13 @@ def _find_hints_in_condition(texts: list[str]) -> Iterator[str]:
 
 
 def _find_hints_in_action(texts: list[str]) -> Iterator[str]:
-    """Yield hints of stock Ironic in the texts of an action.
+    """Yield hints in the texts of an action.
 
     JSON in a text, e.g. ``{"bus": 1}``, is a hint, because here its braces
     would begin a field.
 
-    :returns: ends of sentences about stock Ironic: "where text such as …".
+    :param texts: all texts in the arguments of the action.
+    :returns: ends of the sentence "this looks like a rule of stock Ironic, …".
     """
     for text in texts:
         if text.startswith(('{"', '[{"')) and _is_json(text):
@@ -312,8 +342,9 @@ def _list_operations(
 ) -> Iterator[tuple[str, dict[str, typing.Any]]]:
     """Yield the conditions and actions of a rule, with their pointers.
 
-    A pointer is e.g. ``/conditions/0``. The rule has not been validated yet,
-    so anything but a mapping is skipped.
+    For example, yield ``('/conditions/0', {'op': 'eq', 'args': [1, 2]})``. The
+    rule has not been validated yet, so an operation that is not a mapping is
+    skipped.
     """
     for name in model.OPERATIONS:
         operations = rule.get(name)

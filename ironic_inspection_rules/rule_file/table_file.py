@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables of rule files, with the files that contain their rows."""
+"""Reads the tables of rule files, and the files that contain their rows.
+
+A rule file may define tables, which its rules read. The rows of a table are
+either in the rule file itself or in a separate file beside it, the file of
+rows::
+
+    tables:
+      racks: {key: serial, rows: [{serial: A1, rack: r1}]}
+      owners: {key: serial, file: owners.csv}
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
@@ -38,8 +47,9 @@ _START_OF_LINE = 1
 class FileTable:
     """A table of a rule file with its rows, as written and not yet checked.
 
-    ``rows`` come from the table itself or from a separate file. They are None
-    if they are not a list.
+    :param written: the table as it is written in the rule file.
+    :param rows: the rows from the rule file or from a separate file; None if
+        they are not a list.
     """
 
     written: document.WrittenTable
@@ -54,23 +64,25 @@ class FileTable:
     def entry(self) -> typing.Any:
         """The JSON form of the table, as it is posted to Ironic.
 
-        For ``{'key': 'serial', 'file': 'racks.csv'}``, this replaces ``file``
-        with ``rows``, which has the rows of the file.
+        It has the rows themselves instead of the name of their file: the table
+        ``{'key': 'serial', 'file': 'racks.csv'}`` becomes ``{'key': 'serial',
+        'rows': [{'serial': 'A1', …}]}``.
         """
         if self.rows is None:
+            # The rows are not a list. Keep this error in the posted table.
             return self.written.entry
-        entry = {
+        without_file = {
             name: value
             for name, value in self.written.entry.items()
             if name != FILE
         }
-        return {**entry, 'rows': self.rows.rows}
+        return {**without_file, 'rows': self.rows.rows}
 
     @functools.cached_property
     def table(self) -> table.Table:
-        """The table, built once because 100,000 rows take seconds.
+        """The built table. It is built only once: 100,000 rows take seconds.
 
-        :raises: :class:`.exceptions.InvalidTables`
+        :raises: :class:`.exceptions.InvalidTables` if the table is invalid.
         """
         header: Sequence[str] = ()
         if self.rows is not None:
@@ -79,20 +91,27 @@ class FileTable:
         return table_form.read(self.name, self.entry, header)
 
     def locate(self, pointer: str) -> tuple[str, document.Place]:
-        """Return the file that contains a value, and its position there.
+        """Return the file that contains a value of the table, and the place.
 
-        For example, ``/rows/12/cpus`` may give ``('racks.csv', (14, 1))``,
-        because rows may be in a separate file. A value in a row has the
-        position of the start of its line. If there is no value at the pointer,
-        return the position of the closest value that contains it.
+        - A value outside of the rows is in the rule file, e.g. the key of the
+          table: ``/key`` may give ``('rules.yaml', (3, 10))``.
+        - A row, or a value in a row, is in the file of rows. Only its line is
+          known: ``/rows/12/cpus`` may give ``('racks.csv', (14, 1))``.
+        - All rows, or a row that does not exist, are at the start of the file
+          of rows.
+
+        Rows that are in the rule file itself have their place there. If a
+        value does not exist, the place of the closest value that contains it
+        is returned.
 
         :param pointer: RFC 6901 pointer into the entry.
         """
-        # The member of the table, optionally followed by row and column.
         tokens = _split_pointer(pointer)
-        if self.rows is None or tokens[:1] != ('rows',):
-            # The value is not in the rows, e.g. it is the key of the table.
+        is_in_rows = tokens[:1] == ('rows',)
+        if self.rows is None or not is_in_rows:
             return self.written.path, self.written.place(pointer)
+        # The tokens of a row are ('rows', '12'), and the tokens of a value in
+        # it ('rows', '12', 'cpus').
         if len(tokens) > 1:
             row_number = int(tokens[1])
             column = None
@@ -101,8 +120,9 @@ class FileTable:
             if row_number < len(self.rows.rows):
                 line = self.rows.line(row_number, column)
                 return self.rows.path, (line, _START_OF_LINE)
-        # The pointer is to all rows, or to a row that the file does not have.
-        if self.rows.path != self.written.path:
+        # The pointer is to all rows, or to a row that does not exist.
+        has_separate_file = self.rows.path != self.written.path
+        if has_separate_file:
             return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
         return self.written.path, self.written.place(pointer)
 
@@ -119,10 +139,11 @@ def _split_pointer(pointer: str) -> data_path.Path:
 
 @dataclasses.dataclass(frozen=True)
 class FileTables:
-    """The tables of several files, by name.
+    """The tables of several rule files.
 
-    ``is_given`` is whether any file has the member ``tables``. If no file has
-    it, the stored tables are kept.
+    :param tables: the tables by name.
+    :param is_given: whether any file has the member ``tables``. If no file has
+        it, applying the files keeps the stored tables.
     """
 
     tables: typing.Mapping[str, FileTable] = dataclasses.field(
@@ -132,9 +153,10 @@ class FileTables:
 
     @property
     def entries(self) -> dict[str, typing.Any] | None:
-        """The member ``tables`` of a request.
+        """The JSON form of the tables by name, as it is posted to Ironic.
 
-        It is None if no file has this member: the stored tables are kept.
+        It is None if no file has the member ``tables``: the stored tables are
+        kept.
         """
         if not self.is_given:
             return None
@@ -143,10 +165,10 @@ class FileTables:
         }
 
     def without_built(self) -> 'FileTables':
-        """Return copies of the tables without what was built from them.
+        """Return copies of these tables that are not built.
 
-        A built table holds all its rows a second time, for look-ups. Using the
-        copies instead frees that memory.
+        A built table holds all its rows a second time, for look-ups. Dropping
+        the original tables and using the copies frees this memory.
         """
         # A copy does not have the cached property "table" of the original.
         tables = {
@@ -156,12 +178,12 @@ class FileTables:
         return dataclasses.replace(self, tables=tables)
 
     def format_problem(self, problem: Problem) -> str | None:
-        """Return a problem as text with its file and line.
+        """Return a problem of a request as text with its file and line.
 
-        :param problem: a problem at a pointer such as
-            ``/tables/NAME/rows/12/cpus``.
-        :returns: ``racks.csv:14:1: …``; None if the problem is not in a table
-            of these files.
+        :param problem: a problem at a pointer into the request, e.g.
+            ``/tables/racks/rows/12/cpus``.
+        :returns: ``racks.csv:14:1: racks.cpus: …``; None if the problem is not
+            in a table of these files.
         """
         error = self.find_error(problem)
         if error is None:
@@ -171,25 +193,29 @@ class FileTables:
     def find_error(
         self, problem: Problem
     ) -> exceptions.InvalidDocument | None:
-        """Convert a problem to an error with its file and line.
+        """Convert a problem of a request to an error with its file and line.
 
-        :param problem: a problem at a pointer such as
-            ``/tables/NAME/rows/12/cpus``.
-        :returns: None if the problem is not in a table of these files.
+        :param problem: a problem at a pointer into the request, e.g.
+            ``/tables/racks/rows/12/cpus``.
+        :returns: the error ``racks.csv:14:1: racks.cpus: …``; None if the
+            problem is not in a table of these files.
         """
         tokens = _split_pointer(problem.pointer)
-        if len(tokens) < 2 or tokens[0] != 'tables':
+        is_in_table = len(tokens) >= 2 and tokens[0] == 'tables'
+        if not is_in_table:
             return None
         file_table = self.tables.get(str(tokens[1]))
         if file_table is None:
             return None
-        inside = tokens[2:]
-        path, place = file_table.locate(data_path.pointer(inside))
+        # The place of the problem in its table, e.g. ('rows', '12', 'cpus').
+        tokens_inside = tokens[2:]
+        pointer_inside = data_path.pointer(tokens_inside)
+        path, place = file_table.locate(pointer_inside)
         # Shorten the label "racks.rows.12.cpus" to "racks.cpus", because the
         # line already identifies the row.
-        if inside[:1] == ('rows',):
-            inside = inside[2:]
-        label = '.'.join(map(str, (file_table.name, *inside)))
+        if tokens_inside[:1] == ('rows',):
+            tokens_inside = tokens_inside[2:]
+        label = '.'.join(map(str, (file_table.name, *tokens_inside)))
         return exceptions.InvalidDocument(
             path, f'{label}: {problem.sentence}', place
         )
@@ -201,18 +227,23 @@ NO_TABLES = FileTables()
 def load(documents: Iterable[document.Document]) -> FileTables:
     """Read the tables of rule files, and the files with their rows.
 
-    :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read, or
-        if two tables have the same name.
+    Only the members of the tables and their names are checked here.
+
+    :param documents: the contents of the rule files.
+    :raises: :class:`.exceptions.InvalidDocument` if a file of rows cannot be
+        read, if a table has a wrong member, or if two tables have the same
+        name.
     """
-    by_name: dict[str, FileTable] = {}
+    table_by_name: dict[str, FileTable] = {}
     is_given = False
     for rule_file in documents:
         if rule_file.tables is None:
             continue
-        # An empty member counts too: it says that there are no tables.
+        # An empty member "tables" counts too: it says that there are no
+        # tables.
         is_given = True
         for written_table in rule_file.tables:
-            other = by_name.get(written_table.name)
+            other = table_by_name.get(written_table.name)
             if other is not None:
                 line, _column = other.written.place()
                 raise exceptions.InvalidDocument(
@@ -225,17 +256,16 @@ def load(documents: Iterable[document.Document]) -> FileTables:
                     },
                     written_table.place(),
                 )
-            by_name[written_table.name] = FileTable(
-                written_table, _read_rows(written_table)
-            )
-    return FileTables(by_name, is_given)
+            rows = _read_rows(written_table)
+            table_by_name[written_table.name] = FileTable(written_table, rows)
+    return FileTables(table_by_name, is_given)
 
 
 def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
-    """Yield the problems of tables, with their files and lines.
+    """Yield the problems of tables, each with its file and line.
 
-    Building a table finds its problems. Each table caches the result, so that
-    it is not built again when it is needed later.
+    The tables are built to find their problems. They keep the result, so that
+    they are not built again when they are needed later.
     """
     for file_table in tables.tables.values():
         try:
@@ -244,20 +274,21 @@ def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
             written_table = file_table.written
             for problem in exc.problems:
                 error = tables.find_error(problem)
+                # A problem of unknown place is reported at the table.
                 yield error or exceptions.InvalidDocument(
                     written_table.path, str(problem), written_table.place()
                 )
 
 
 def build(tables: FileTables) -> dict[str, table.Table]:
-    """Build the tables of rule files.
+    """Check the tables of rule files, and return the built tables by name.
 
-    :raises: :class:`.exceptions.InvalidDocument` with all problems, where
-        each problem has its file and line.
+    :raises: :class:`.exceptions.InvalidDocument` with all problems, each with
+        its file and line.
     """
     errors = list(problems(tables))
     if errors:
-        # Raise one error with all problems, at the position of the first.
+        # Raise one error with all problems, at the place of the first problem.
         first, *others = errors
         raise exceptions.InvalidDocument(
             first.path,
@@ -282,18 +313,24 @@ def check_rules(
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
     for written_rule, rule in zip(written, rules, strict=True):
-        problem = next(iter(table_check.find_problems(rule, tables)), None)
-        if problem is not None:
-            raise exceptions.InvalidDocument(
-                written_rule.source.path,
-                f'{written_rule.label}: {file_rule.count_from_one(problem)}',
-                written_rule.place(problem.pointer),
-            )
+        problems_of_rule = table_check.find_problems(rule, tables)
+        first_problem = next(iter(problems_of_rule), None)
+        if first_problem is None:
+            continue
+        problem_for_author = file_rule.count_from_one(first_problem)
+        raise exceptions.InvalidDocument(
+            written_rule.source.path,
+            f'{written_rule.label}: {problem_for_author}',
+            written_rule.place(first_problem.pointer),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class ReadFile:
-    """A file that was read: its text, or the reason why it has none."""
+    """A file that was read, or the error why it could not be read.
+
+    :param text: the content of the file; empty if there is an error.
+    """
 
     path: str
     text: str = ''
@@ -314,15 +351,20 @@ class ReadFile:
 def read_files(paths: Iterable[str]) -> list[ReadFile]:
     """Read files and folders of rules, and skip files of rows.
 
-    A file of rows may be among the rule files and end in ``.yaml``. It is
-    skipped if a table in these files names it. Each file is read only once, so
-    that everything known about a file comes from the same content.
+    A file of rows may be in the same folder as the rule files, and may end in
+    ``.yaml`` as well. It is recognized because a table in one of these files
+    names it. Each file is read only once, so that everything known about a
+    file comes from the same content.
 
+    :param paths: files, folders, and ``-`` for standard input.
+    :returns: the rule files. A file that could not be read is one of them, and
+        has its error.
     :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule
         files.
     """
     files = [_read_or_keep_error(path) for path in document.list_files(paths)]
-    # Real paths of the files that tables name, and of files with such tables.
+    # The real paths of the files that tables name, and of the files in which
+    # these tables are.
     named_by_tables: set[str] = set()
     with_tables: set[str] = set()
     for read_file in files:
@@ -330,7 +372,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
         named_by_tables.update(paths_of_rows)
         if paths_of_rows:
             with_tables.add(os.path.realpath(read_file.path))
-    # A file that has tables is a rule file, even if a table names it.
+    # A file with tables is a rule file, even if a table names it by mistake.
     files_of_rows = named_by_tables - with_tables
     rule_files = []
     for read_file in files:
@@ -353,37 +395,33 @@ def documents(paths: Iterable[str]) -> list[document.Document]:
 
 
 def _read_or_keep_error(path: str) -> ReadFile:
-    """Read a file; if that fails, keep the error.
+    """Read a file. If that fails, return the file with its error.
 
-    The error may not matter, because the file may turn out to be a file of
-    rows, which is read in another way.
+    The error may not matter, because the file may be a file of rows. These
+    files are read in another way, and may have other encodings, e.g. UTF-16.
     """
     try:
         return ReadFile(path, document.read(path))
     except exceptions.InvalidDocument as exc:
-        # A file of rows may have an encoding that rule files must not have,
-        # e.g. UTF-16.
         return ReadFile(path, error=exc)
 
 
 def _list_files_of_rows(read_file: ReadFile) -> list[str]:
     """Return the real paths of the files of rows that a rule file names.
 
-    A table names such a file by ``file: racks.csv``.
+    A table names its file of rows by ``file: racks.csv``. Errors in the rule
+    file are ignored here, because they are reported when it is parsed.
     """
-    text = read_file.text
-    # Most files have no tables, and parsing YAML is slow. Rules from standard
-    # input cannot name files.
-    if (
-        read_file.path == document.STDIN
-        or 'tables' not in text
-        or 'file' not in text
-    ):
+    if read_file.path == document.STDIN:
+        # Rules from standard input cannot name files.
+        return []
+    # Parsing YAML is slow, and most files have no tables. Both words must be
+    # in the text of a file that names a file of rows.
+    if 'tables' not in read_file.text or 'file' not in read_file.text:
         return []
     try:
         tables = read_file.document.tables or ()
     except exceptions.InvalidDocument:
-        # Ignore the error: the command that reads the rules reports it.
         return []
     folder = os.path.dirname(read_file.path)
     paths = []
@@ -391,14 +429,17 @@ def _list_files_of_rows(read_file: ReadFile) -> list[str]:
         name = None
         if isinstance(written_table.entry, dict):
             name = written_table.entry.get(FILE)
-        # Ignore any other value: reading the rows reports it.
+        # The operating system does not allow NUL in a path.
         if isinstance(name, str) and '\0' not in name:
             paths.append(os.path.realpath(os.path.join(folder, name)))
     return paths
 
 
 def _read_rows(written_table: document.WrittenTable) -> table_rows.Rows | None:
-    """Read the rows of a table, from their own file or from the rule file.
+    """Return the rows of a table, from a separate file or from the rule file.
+
+    A table must have either ``file``, the name of the separate file, or
+    ``rows``.
 
     :returns: None if the table is not a mapping or its rows are not a list.
         The check of the table reports that.
@@ -416,8 +457,8 @@ def _read_rows(written_table: document.WrittenTable) -> table_rows.Rows | None:
                 suggestion.unknown(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
-    # The document keeps a list of rows in "written.rows". Rows that are not a
-    # list are still in the members, and the check of the table reports them.
+    # A list of rows is not among the members, but in "written_table.rows".
+    # Only rows that are not a list are still among the members.
     has_rows = written_table.rows is not None or 'rows' in members
     if FILE not in members:
         if not has_rows:
@@ -431,6 +472,7 @@ def _read_rows(written_table: document.WrittenTable) -> table_rows.Rows | None:
             _('a table has either "%s" or "rows"') % FILE,
             f'/{FILE}',
         )
+    # The types of the columns, by which the cells of a CSV file are converted.
     types = members.get('types')
     if not isinstance(types, dict):
         # Ignore wrong types: the check of the table reports them.
@@ -457,15 +499,18 @@ def _error_at(
 
 
 def _path_beside(rule_file: str, name: typing.Any) -> str:
-    """Return the path of a file in the folder of a rule file, or below it.
+    """Return the path of a file of rows, which must be beside its rule file.
 
-    A table names the file by ``file: racks.csv``. Files elsewhere, such as
-    ``/etc/shadow`` and ``../secrets.csv``, are rejected: otherwise the author
-    of a rule file could read files with the permissions of the user who
-    applies it.
+    The file must be in the folder of the rule file or below it. Files
+    elsewhere, such as ``/etc/shadow`` and ``../secrets.csv``, are rejected:
+    otherwise the author of a rule file could read files with the permissions
+    of the user who applies it.
 
+    :param rule_file: the path of the rule file.
+    :param name: the value of ``file`` in the table, e.g. ``racks.csv``. It may
+        have any type.
     :raises: :class:`.exceptions.OperationError` with the reason why the name
-        is not the name of such a file.
+        is rejected.
     """
     if not isinstance(name, str) or not name:
         raise exceptions.OperationError(_('must be the name of a file'))
@@ -480,20 +525,21 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
                 'rows under "rows"'
             )
         )
-    # A backslash separates folders on Windows.
-    parts = name.replace('\\', '/').split('/')
-    if os.path.isabs(name) or '..' in parts:
+    # On Windows, a backslash separates folders.
+    names_in_path = name.replace('\\', '/').split('/')
+    if os.path.isabs(name) or '..' in names_in_path:
         raise exceptions.OperationError(
             _('must be a file in the folder of the rule file, not "%s"')
             % suggestion.shown(name)
         )
     folder = os.path.dirname(rule_file)
     path = os.path.join(folder, name)
-    inside = os.path.realpath(folder or os.curdir)
-    target = os.path.realpath(path)
-    # Resolve links before the check. Kubernetes mounts files as links to other
-    # files in the same folder, which must be allowed.
-    if os.path.commonpath([inside, target]) != inside:
+    # Resolve links before the check. A link may refer to a file elsewhere, but
+    # Kubernetes mounts files as links to other files in the same folder, which
+    # must be allowed.
+    real_folder = os.path.realpath(folder or os.curdir)
+    real_path = os.path.realpath(path)
+    if os.path.commonpath([real_folder, real_path]) != real_folder:
         raise exceptions.OperationError(
             _(
                 '"%s" is a link to a file outside of the folder of the rule '
@@ -501,7 +547,7 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
             )
             % suggestion.shown(name)
         )
-    if not os.path.exists(target):
+    if not os.path.exists(real_path):
         raise exceptions.OperationError(
             _('there is no file "%s" beside the rule file')
             % suggestion.shown(name)

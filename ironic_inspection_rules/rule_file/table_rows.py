@@ -2,8 +2,12 @@
 
 """Reads the rows of a table from a CSV, YAML or JSON file.
 
-A table may have 100,000 rows. So the lines of rows and cells are numbers in an
-array, which takes less memory than an object for each position.
+A row maps columns to values, ``{'serial': 'A1', 'cpus': 16}``. In YAML and
+JSON, a file has one list of rows. Every value of a row is a cell.
+
+The lines of rows and cells are kept for messages. A table may have 100,000
+rows, so the lines are numbers in an array, which takes less memory than a list
+of objects.
 """
 
 import array
@@ -48,11 +52,13 @@ _WHITE_SPACE_OF_JSON = ' \t\r\n'
 
 @dataclasses.dataclass(frozen=True)
 class AmbiguousColumn:
-    """A YAML column with values that YAML reads in an unintended way.
+    """A column in which YAML reads values differently than their author means.
 
-    :ivar row: the number of the first such row, from zero.
-    :ivar written: the value of the column in that row, as it is written.
-    :ivar count: the number of such rows.
+    For example, YAML reads the serial number 0123456 as an octal number.
+
+    :ivar row: the number of the first row with such a value, from zero.
+    :ivar written: the value in that row, as it is written.
+    :ivar count: the number of rows with such a value.
     """
 
     row: int
@@ -64,11 +70,16 @@ class AmbiguousColumn:
 class Rows:
     """The rows of one file, not checked yet, with their lines.
 
-    ``lines`` has the line of each row, counted from one. ``cells`` has the
-    lines of all values, row after row; rows that are not mappings have no
-    values. It is None if each value is in the line of its row. ``columns`` are
-    the columns of a header, which are known even without rows. ``ambiguous``
-    has the columns with values that YAML reads in an unintended way, by name.
+    :param path: the path of the file.
+    :param rows: the rows. A row that is not a mapping is an error, which the
+        check of the table reports.
+    :param lines: the line of each row, counted from one.
+    :param cells: the lines of all cells, row after row; None if every cell is
+        in the line of its row.
+    :param columns: the columns in the header of a CSV file, which are known
+        even if there are no rows.
+    :param ambiguous: columns by name in which YAML reads values differently
+        than their author means.
     """
 
     path: str
@@ -81,36 +92,39 @@ class Rows:
     )
 
     def line(self, number: int, column: str | None = None) -> int:
-        """Return the line of a row, or of its value in a column.
+        """Return the line of a row, or of one of its cells.
 
-        :param number: number of the row, from zero.
-        :param column: name of the column. If it is None, or if the row does
-            not have it, return the line of the row.
+        :param number: the number of the row, from zero.
+        :param column: the column of the cell. If it is None, or if the row
+            does not have it, return the line of the row.
         """
         row = self.rows[number]
         has_cell = isinstance(row, dict) and column in row
         if self.cells is None or not has_cell:
             return self.lines[number]
-        # Count the cells of the previous rows. Only mappings have cells.
-        count_before = 0
+        # "cells" has the lines of all cells one after another. Count the cells
+        # before this one: all cells of the earlier rows, and the cells in the
+        # same row. A row that is not a mapping has no cells.
+        cells_in_earlier_rows = 0
         for earlier_row in self.rows[:number]:
             if isinstance(earlier_row, dict):
-                count_before += len(earlier_row)
+                cells_in_earlier_rows += len(earlier_row)
         position_in_row = list(row).index(column)
-        return self.cells[count_before + position_in_row]
+        return self.cells[cells_in_earlier_rows + position_in_row]
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
     """Read the rows of a table from a CSV, JSON or YAML file.
 
-    The suffix of the file name determines the format. The rows are not checked
-    against the table. Pipes are rejected, and so are files that are larger
-    than a table may be.
+    The suffix of the file name determines the format. Only the format of the
+    file is checked here, not the rows.
 
+    :param path: the path of the file.
     :param types: the types of columns by name. They are used to convert the
         cells of a CSV file, which has only text.
     :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read,
-        with the line of the error if it is known.
+        with the line of the error if it is known. This includes files that are
+        larger than a table may be.
     """
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in SUFFIXES:
@@ -144,17 +158,18 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
 def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     """Build the rows of a list in a YAML file, with their lines.
 
-    This also notes columns with values that YAML reads in an unintended way.
-    For example, it reads the serial number 0123456 as the octal number 42798.
+    Columns are noted as ambiguous if YAML reads a value in them differently
+    than its author means, e.g. the serial number 0123456 as the octal number
+    42798.
 
+    :param path: the path of the file.
     :param node: the node of the list.
     :param text: text of the whole file.
-    :raises: YAMLError if a row cannot be constructed.
+    :raises: YAMLError if a row has a value that a rule file cannot contain.
     """
     rows: list[typing.Any] = []
-    # The lines of all cells, row after row. An array saves memory, because a
-    # table may have many cells.
-    cells = array.array('L')
+    # The lines of all cells, row after row.
+    lines_of_cells = array.array('L')
     ambiguous: dict[str, AmbiguousColumn] = {}
     for number, row_node in enumerate(node.value):
         row = yaml_text.construct(row_node, text)
@@ -162,22 +177,29 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
         if not isinstance(row, dict):
             continue
         for key, value in row_node.value:
-            cells.append(value.start_mark.line + 1)
+            # Marks count lines from zero.
+            lines_of_cells.append(value.start_mark.line + 1)
             if not yaml_scalar.is_misread(value):
                 continue
             if yaml_scalar.is_perhaps_meant(value.value):
-                # The value may be intended: OFF as false, 0x1F as 31.
+                # The author may mean what YAML reads: OFF as false, 0x1F as
+                # 31.
                 continue
+            # Keep the first value of the column, and count all of them.
             first_of_column = AmbiguousColumn(number, value.value, count=0)
             column = ambiguous.get(key.value, first_of_column)
             ambiguous[key.value] = dataclasses.replace(
                 column, count=column.count + 1
             )
-    lines = array.array('L')
+    lines_of_rows = array.array('L')
     for line in yaml_text.find_item_lines(node, text):
-        lines.append(line + 1)
+        lines_of_rows.append(line + 1)
     return Rows(
-        path=path, rows=rows, lines=lines, cells=cells, ambiguous=ambiguous
+        path=path,
+        rows=rows,
+        lines=lines_of_rows,
+        cells=lines_of_cells,
+        ambiguous=ambiguous,
     )
 
 
@@ -194,7 +216,7 @@ def _read_content(path: str) -> bytes:
                 raise exceptions.InvalidDocument(
                     path, _('this is no regular file')
                 )
-            # Read one byte more than is allowed, to detect that the file is
+            # Read one byte more than is allowed. If there is one, the file is
             # too large.
             data = file_content.read(
                 path, stream, table_members.MOST_BYTES + 1
@@ -213,9 +235,9 @@ def _read_content(path: str) -> bytes:
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open a file without waiting, and return its descriptor.
+    """Open a file, even a pipe without a writer, and return its descriptor.
 
-    Otherwise, opening a pipe without a writer would wait for a writer.
+    Without ``O_NONBLOCK``, opening such a pipe would wait for a writer.
 
     :param flags: the flags that Python's ``open`` passes.
     """
@@ -223,7 +245,12 @@ def _open_without_waiting(path: str, flags: int) -> int:
 
 
 def _find_encoding(data: bytes) -> str:
-    """Return the encoding of the byte order mark, or UTF-8 without a mark."""
+    """Return the encoding of a file by its byte order mark.
+
+    Without a mark, the encoding is UTF-8.
+
+    :param data: the content of the file.
+    """
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding
@@ -231,8 +258,10 @@ def _find_encoding(data: bytes) -> str:
 
 
 def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
-    """Return the bytes of a file as text.
+    """Return the content of a file as text.
 
+    :param path: the path of the file, for the error.
+    :param data: the content of the file.
     :param is_csv: whether the file may come from a spreadsheet. The error then
         says how to save the file as UTF-8.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the first
@@ -241,9 +270,11 @@ def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as exc:
-        # "exc.start" is a position in "exc.object". If there is a byte order
-        # mark of UTF-8, "exc.object" lacks the mark and differs from "data".
-        before = exc.object[: exc.start].decode(encoding, errors='ignore')
+        # "exc.start" is a position in "exc.object". This is not always "data":
+        # it lacks the byte order mark of UTF-8.
+        wrong_byte = exc.object[exc.start]
+        text_before = exc.object[: exc.start].decode(encoding, errors='ignore')
+        line = text_before.count('\n') + 1
         if not encoding.startswith('utf-8'):
             reason = _('the file is no text in %s') % encoding.upper()
         elif is_csv:
@@ -252,55 +283,57 @@ def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
                     'byte 0x%02x is no text in UTF-8; save the file as '
                     '"CSV UTF-8"'
                 )
-                % exc.object[exc.start]
+                % wrong_byte
             )
         else:
-            reason = (
-                _('byte 0x%02x is no text in UTF-8') % exc.object[exc.start]
-            )
-        raise exceptions.InvalidDocument(
-            path, reason, (before.count('\n') + 1, 1)
-        ) from exc
+            reason = _('byte 0x%02x is no text in UTF-8') % wrong_byte
+        raise exceptions.InvalidDocument(path, reason, (line, 1)) from exc
 
 
 def _read_yaml(path: str, text: str) -> Rows:
-    """Read rows and their lines from a YAML file that is one list.
+    """Read the rows of a YAML file, which must be one list of rows.
 
+    :param path: the path of the file, for errors.
+    :param text: the text of the file.
     :raises: :class:`.exceptions.InvalidDocument` if the file is not a list, or
         is not YAML.
     """
     try:
+        # A YAML file may have several documents, separated by "---".
         documents = yaml_text.parse_nodes(text)
-        if len(documents) != 1 or not isinstance(
-            documents[0], yaml.SequenceNode
-        ):
+        if len(documents) != 1:
             raise exceptions.InvalidDocument(path, _expected_list())
-        return from_list(path, documents[0], text)
+        root = documents[0]
+        if not isinstance(root, yaml.SequenceNode):
+            raise exceptions.InvalidDocument(path, _expected_list())
+        return from_list(path, root, text)
     except (yaml.YAMLError, RecursionError) as exc:
         raise yaml_text.as_document_error(path, text, exc) from exc
 
 
 def _read_json(path: str, text: str) -> Rows:
-    """Read rows and their lines from a JSON file that is one list.
+    """Read the rows of a JSON file, which must be one list of rows.
 
-    Items are decoded one by one, because Python's decoder does not return
-    the lines of the items in a list.
+    The rows are decoded one by one, because Python's decoder does not say in
+    which line a row of the list begins.
 
+    :param path: the path of the file, for errors.
+    :param text: the text of the file.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the error.
     """
-    # Remove this character, which a byte order mark is decoded to.
+    # This character is what a byte order mark is decoded to.
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     rows: list[typing.Any] = []
     lines = array.array('L')
+    # The line of the current row, and the position where that row begins.
     line = 1
-    # "line" counts the newlines up to this position.
-    counted_until = 0
+    position_of_line = 0
     try:
         for position, row in _split_json_list(text):
-            # Do not count from the start of the text, because that would take
-            # quadratic time.
-            line += text.count('\n', counted_until, position)
-            counted_until = position
+            # Count only the line feeds since the previous row. Counting from
+            # the start of the text would take quadratic time.
+            line += text.count('\n', position_of_line, position)
+            position_of_line = position
             rows.append(row)
             lines.append(line)
     except json.JSONDecodeError as exc:
@@ -311,21 +344,25 @@ def _read_json(path: str, text: str) -> Rows:
 
 
 def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
-    """Yield the start and the value of each item of a list in JSON.
+    """Yield the position and the value of each item of a list in JSON.
 
     For example, ``[1, {}]`` yields ``(1, 1)`` and ``(4, {})``.
 
     :raises: JSONDecodeError with the position of the error.
     """
+    # Read the "[". A slice is empty at the end of the text, where an index
+    # would be an error.
     position = _skip_white_space(text, 0)
     if text[position : position + 1] != '[':
         raise json.JSONDecodeError(_expected_list(), text, position)
     position = _skip_white_space(text, position + 1)
     is_empty = text[position : position + 1] == ']'
     while not is_empty:
-        begin = position
-        row, position = _decode_item(text, begin)
-        yield begin, row
+        # Read an item.
+        start_of_item = position
+        item, position = _decode_item(text, start_of_item)
+        yield start_of_item, item
+        # Read the "," before the next item, or the "]" after the last item.
         position = _skip_white_space(text, position)
         separator = text[position : position + 1]
         if separator == ']':
@@ -346,17 +383,22 @@ def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:
 def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
     """Return the JSON value at a position, and the position after it.
 
-    :raises: JSONDecodeError with the position of the error. It is the start of
-        the value if the error concerns the value as a whole.
+    :param begin: the position where the value begins.
+    :raises: JSONDecodeError for every error. It has the position of a syntax
+        error; for any other error, it has the position of the value.
     """
     try:
         return _DECODER.raw_decode(text, begin)
     except json.JSONDecodeError:
+        # This is a syntax error. It must be caught before ValueError, which is
+        # its base class.
         raise
     except RecursionError as exc:
         reason = _('nested too deeply')
         raise json.JSONDecodeError(reason, text, begin) from exc
     except exceptions.OperationError as exc:
+        # The decoder refuses a key that is there twice, and numbers that are
+        # not finite.
         raise json.JSONDecodeError(str(exc), text, begin) from exc
     except ValueError as exc:
         # Python rejects numbers with more than 4300 digits.
@@ -382,17 +424,19 @@ def _build_mapping(
 ) -> dict[str, typing.Any]:
     """Build the mapping of a JSON object, whose keys must be distinct.
 
+    :param pairs: the keys and values of the object, in their order.
     :raises: :class:`.exceptions.OperationError` if a key is there twice.
     """
-    # Thousands of rows have the same columns, so store each name only once.
+    # All rows have the same columns. Interning keeps each name only once in
+    # memory.
     mapping = {sys.intern(name): value for name, value in pairs}
-    if len(mapping) != len(pairs):
-        counts = collections.Counter(name for name, _value in pairs)
-        double_names = [name for name, count in counts.items() if count > 1]
-        raise exceptions.OperationError(
-            _('key "%s" is there twice') % suggestion.shown(double_names[0])
-        )
-    return mapping
+    if len(mapping) == len(pairs):
+        return mapping
+    counts = collections.Counter(name for name, _value in pairs)
+    double_names = [name for name, count in counts.items() if count > 1]
+    raise exceptions.OperationError(
+        _('key "%s" is there twice') % suggestion.shown(double_names[0])
+    )
 
 
 def _refuse_constant(name: str) -> typing.NoReturn:
@@ -401,8 +445,9 @@ def _refuse_constant(name: str) -> typing.NoReturn:
 
 
 def _read_float(number: str) -> float:
-    """Read a JSON number that has a fraction or an exponent.
+    """Convert the text of a JSON number to a float, which must be finite.
 
+    :param number: the text of the number, e.g. ``1.5`` or ``1e3``.
     :raises: :class:`.exceptions.OperationError` for 1e999, which Python would
         read as infinity.
     """

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Detects values that YAML 1.1 reads differently than their authors mean."""
+"""Detects values that YAML 1.1 reads differently than their authors mean.
+
+YAML decides by the form of an unquoted value whether it is a text, a number or
+a boolean. For example, it reads the answer ``no`` as false, the version
+``2.10`` as the number 2.1, and the serial number ``0123456`` as an octal
+number.
+"""
 
 import re
 
@@ -22,15 +28,19 @@ _ODD_FLOAT = re.compile(r'[-+]?(?:[0-9_]*\.[0-9]+0|[0-9_:]*:[0-9_.:]*)')
 def is_misread(node: yaml.Node) -> bool:
     """Return whether YAML 1.1 reads a scalar differently than most people.
 
-    YAML 1.1 reads 52:54:00:12:34:56 as a number in base 60, 0123456 as an
-    octal number, 2.10 as 2.1, OFF as false, and 0x1F and 1_000 as numbers.
+    - A boolean is misread unless it is ``true`` or ``false``: OFF is false.
+    - An integer is misread if it is octal or in base 60: 0123456,
+      52:54:00:12:34:56.
+    - A float is misread if it loses a zero or is in base 60: 2.10 is 2.1.
+    - Both are misread in a rare notation: 0x1F, 1_000.
 
     :param node: any node. Only unquoted scalars can be misread.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style:
-        # A quoted scalar or a block scalar is always text.
+        # A mapping or a list is no scalar. A scalar with a style is quoted or
+        # in a block, and is always text.
         return False
-    # The tag of an unquoted scalar gives the type that YAML reads.
+    # The tag of an unquoted scalar is the type that YAML has detected.
     if node.tag == 'tag:yaml.org,2002:bool':
         return node.value.lower() not in ('true', 'false')
     if node.tag == 'tag:yaml.org,2002:int':

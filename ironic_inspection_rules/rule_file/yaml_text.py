@@ -2,8 +2,15 @@
 
 """Parses and writes YAML, with limits and with hints in its errors.
 
+A file is read in two steps: :func:`parse_nodes` parses the text into nodes,
+which have positions, and :func:`construct` gives the value of a node. A value
+may only have the types of JSON.
+
 YAML reads ``!eq`` as a tag and ``{node.name}`` as a mapping. People often
 write them without quotes at first, so the error tells them to add quotes.
+
+In YAML, ``&a [1]`` gives a value the anchor ``a``, and the alias ``*a`` stands
+for this value elsewhere in the file.
 """
 
 import dataclasses
@@ -85,14 +92,16 @@ class Dumper(yaml.SafeDumper):  # type: ignore[misc]
     def write_double_quoted(self, text: str, split: bool = True) -> None:
         """Write a text in double quotes.
 
-        If a terminal would not show one of its characters, all characters
-        outside of ASCII are written as escapes.
+        If the text has a control character, all its characters outside of
+        ASCII are written as escapes.
+
+        :param split: whether a long text may be written in several lines.
         """
-        allowed = self.allow_unicode
+        allow_unicode = self.allow_unicode
         if exceptions.CONTROL_CHARACTER.search(text):
             self.allow_unicode = False
         super().write_double_quoted(text, split)
-        self.allow_unicode = allowed
+        self.allow_unicode = allow_unicode
 
 
 class FastDumper(
@@ -104,10 +113,10 @@ class FastDumper(
 
 
 def _represent_text(dumper: typing.Any, text: str) -> yaml.ScalarNode:
-    """Represent a text, in double quotes if it has a control character.
+    """Return the node of a text, with quotes if it has a control character.
 
     In double quotes, a control character is written as an escape. Without
-    them, PyYAML writes U+0085 as it is and later reads it as a line feed.
+    quotes, PyYAML writes U+0085 unchanged, and reads it as a line feed.
     """
     style = None
     if exceptions.CONTROL_CHARACTER.search(text):
@@ -126,11 +135,12 @@ for _dumper in (Dumper, FastDumper):
 
 
 def dump(value: typing.Any, **options: typing.Any) -> str:
-    """Write plain data as YAML and keep the order of mappings.
+    """Return plain data as YAML, and keep the order of mappings.
 
     ``{'b': 1, 'a': [2]}`` gives the lines ``b: 1``, ``a:`` and ``- 2``.
 
-    :param options: options for PyYAML's ``dump``.
+    :param options: options for PyYAML's ``dump``, which replace the defaults
+        of this function. ``Dumper`` may be :class:`FastDumper`.
     """
     options = {
         'Dumper': Dumper,
@@ -139,19 +149,23 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
         **options,
     }
     text = str(yaml.dump(value, **options))
-    if exceptions.CONTROL_CHARACTER.search(text.replace('\n', '')):
-        # FastDumper writes with libyaml, which has no escapes for some control
-        # characters, e.g. those that reverse the direction of text. Dumper
+    # Line feeds are control characters as well, but they separate the lines.
+    has_control_character = exceptions.CONTROL_CHARACTER.search(
+        text.replace('\n', '')
+    )
+    if has_control_character:
+        # FastDumper does not escape some control characters, e.g. those that
+        # reverse the direction of text. So write the data with Dumper, which
         # escapes them.
         text = str(yaml.dump(value, **{**options, 'Dumper': Dumper}))
     return text
 
 
 def comment(text: str, width: int = sys.maxsize) -> str:
-    """Write a text as a comment and replace its line feeds with blanks.
+    """Return a text as a YAML comment, with blanks instead of line feeds.
 
-    :param width: maximum length of a line. A longer text is wrapped, and the
-        lines after the first are indented to show that they continue it.
+    :param width: the maximum length of a line. A longer text is wrapped, and
+        its further lines are indented.
     """
     line = exceptions.one_line(' '.join(text.split()))
     lines = textwrap.wrap(
@@ -176,11 +190,13 @@ def packaged(path: str) -> typing.Any:
 
 @dataclasses.dataclass
 class _Extent:
-    """The depth of a nested value, and the number of values in it.
+    """The extent of a value: how deep it is, and how many values it has.
 
-    ``height`` is the number of levels below the value, and ``size`` the number
-    of values, the value itself included: for ``[1, [2]]``, they are 2 and 4.
-    ``anchor`` is the name by which aliases repeat it, ``a`` in ``&a [1]``.
+    For example, ``[1, [2]]`` has the height 2 and the size 4.
+
+    :param height: the number of levels below the value.
+    :param size: the number of values in it, including the value itself.
+    :param anchor: the name of its anchor, e.g. ``a`` in ``&a [1]``, or None.
     """
 
     height: int = 0
@@ -191,10 +207,13 @@ class _Extent:
 def parse_nodes(text: str) -> list[yaml.Node]:
     """Parse the documents of a file into YAML nodes, with their positions.
 
-    Empty documents are skipped.
+    A file may have several documents, separated by ``---``. Empty documents
+    are skipped.
 
     :param text: text of the whole file.
-    :raises: YAMLError if the text cannot be parsed or is too large.
+    :returns: the root node of each document.
+    :raises: YAMLError if the text cannot be parsed, is nested too deeply, or
+        has aliases that stand for too many values.
     """
     text = make_readable(text)
     try:
@@ -202,8 +221,8 @@ def parse_nodes(text: str) -> list[yaml.Node]:
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
         # libyaml has its own limit for the depth, with another message. It
         # reads ahead, so it may reach its limit before ours is reached.
-        before = text[: exc.problem_mark.index + 1]
-        if budget.is_deeper(before.encode(errors='replace'), DEPTH):
+        text_before = text[: exc.problem_mark.index + 1]
+        if budget.is_deeper(text_before.encode(errors='replace'), DEPTH):
             exc.problem = _TOO_DEEP
         raise
     loader = Loader
@@ -211,7 +230,7 @@ def parse_nodes(text: str) -> list[yaml.Node]:
         # In JSON, 1e5 is a number. The default loader would read it as text.
         loader = _JsonLoader
     return [
-        node for node in yaml.compose_all(text, loader) if node is not None
+        root for root in yaml.compose_all(text, loader) if root is not None
     ]
 
 
@@ -233,23 +252,24 @@ def _is_json(text: str) -> bool:
 def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
     """Return the line in which each item of a list begins, from zero.
 
-    For an alias, return the line of the alias itself. Its node has the
-    position of the anchor, which would be misleading in messages.
+    An item may be an alias, ``*a``. Its line is the line of ``*a`` itself, but
+    its node has the position of the value with the anchor. So if there are
+    aliases, the lines are read from the events of YAML instead of the nodes.
 
+    :param node: the node of the list.
     :param text: text of the whole file.
     """
-    # An alias shares the node of its anchor, which begins before the list or
-    # in an earlier item. Any other item begins after the end of the previous
-    # item. So an item that begins earlier must be an alias.
+    # An item begins after the end of the previous item. Only the node of an
+    # alias may begin earlier, because its value is earlier in the file.
     has_aliases = False
-    end = node.start_mark.index
+    end_of_previous = node.start_mark.index
     for item in node.value:
-        if item.start_mark.index <= end:
+        if item.start_mark.index <= end_of_previous:
             has_aliases = True
-        end = item.end_mark.index
-    if not has_aliases:
-        return [item.start_mark.line for item in node.value]
-    return _find_item_lines_in_events(node, text)
+        end_of_previous = item.end_mark.index
+    if has_aliases:
+        return _find_item_lines_in_events(node, text)
+    return [item.start_mark.line for item in node.value]
 
 
 def _find_item_lines_in_events(
@@ -257,11 +277,14 @@ def _find_item_lines_in_events(
 ) -> list[int]:
     """Return the line in which each item of a list begins, even an alias.
 
-    This parses the file again, because only the events of YAML have the
-    position of an alias.
+    The file is parsed again, into events such as "a list begins", "an alias"
+    and "a list ends". Only events have the position of an alias.
+
+    :param node: the node of the list.
+    :param text: text of the whole file.
     """
-    # Both loops share one iterator: the second loop continues where the first
-    # one stops.
+    # Both loops share this iterator. The first loop stops at the start of the
+    # list, and the second loop continues there.
     events = iter(yaml.parse(make_readable(text), Loader))
     for event in events:
         if isinstance(event, yaml.SequenceStartEvent) and (
@@ -270,7 +293,8 @@ def _find_item_lines_in_events(
             # The list begins.
             break
     lines = []
-    # Number of open collections inside the list. An item begins if it is 0.
+    # The number of lists and mappings inside the list that have begun and not
+    # ended. If it is 0, the next event is an item or the end of the list.
     depth = 0
     for event in events:
         if isinstance(event, yaml.CollectionEndEvent):
@@ -287,40 +311,44 @@ def _find_item_lines_in_events(
 
 
 def make_readable(text: str) -> str:
-    """Make the text of a file readable for YAML, and keep its length.
+    """Replace what YAML rejects in JSON, so that it can parse a JSON file.
 
-    In JSON, tabs between values become blanks. YAML rejects a pair of escapes
-    for one character, e.g. ``\\ud83d\\ude00``, so the pair becomes
-    ``\\ufffd\\ufffd``; :func:`construct` reads the value from the original
-    text later. All values keep their positions.
+    - A tab becomes a blank.
+    - A pair of escapes for one character, e.g. ``\\ud83d\\ude00``, becomes
+      ``\\ufffd\\ufffd``. Later, :func:`construct` reads the value with the
+      pair from the original text.
+
+    The text keeps its length, so that all values keep their positions.
+
+    :param text: text of the whole file.
     """
-    # Only in JSON can tabs confuse YAML, and there only between values.
-    if text.lstrip().startswith(('[', '{')):
-        return _SURROGATE_PAIR.sub(
-            r'\1\\ufffd\\ufffd', text.replace('\t', ' ')
-        )
-    return text
+    may_be_json = text.lstrip().startswith(('[', '{'))
+    if not may_be_json:
+        return text
+    without_tabs = text.replace('\t', ' ')
+    return _SURROGATE_PAIR.sub(r'\1\\ufffd\\ufffd', without_tabs)
 
 
 def _find_extent_of_alias(
     name: str, anchored: typing.Mapping[str, _Extent], outer: list[_Extent]
 ) -> _Extent:
-    """Return the depth and the size of the value that an alias refers to.
+    """Return the extent of the value that an alias refers to.
 
-    In ``&a [*a]`` the alias is inside its own value, which is therefore
-    infinitely deep. An alias without an anchor counts as a single value.
+    - Usually the value has ended before the alias, so its extent is known.
+    - In ``&a [*a]``, the alias is inside its own value, which is therefore
+      infinitely deep. The result has the maximum depth. Together with the list
+      around the alias it is too deep, so the caller rejects the file.
+    - If there is no such anchor, YAML rejects the file later. Until then, the
+      alias counts as a single value.
 
-    :param name: the name of the anchor.
-    :param anchored: the extents of complete values, by their anchor.
-    :param outer: the collections that contain the alias. Their extents are
-        incomplete, but their anchors are known.
+    :param name: the name of the anchor, e.g. ``a`` for ``*a``.
+    :param anchored: the extents of the values that have ended, by anchor.
+    :param outer: the lists and mappings that contain the alias. Their extents
+        are incomplete, but their anchors are known.
     """
     if name in anchored:
         return anchored[name]
-    if any(name == around.anchor for around in outer):
-        # The alias refers to a collection that contains it. Return the
-        # maximum depth: together with the collection around the alias, it is
-        # exceeded, so the caller rejects the file as nested too deeply.
+    if any(name == collection.anchor for collection in outer):
         return _Extent(height=DEPTH)
     return _Extent()
 
@@ -329,38 +357,40 @@ def _check_bounds(text: str) -> None:
     """Reject text that would exhaust the stack or the memory.
 
     With aliases of aliases, a few lines of YAML can stand for billions of
-    values: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So the values are
-    counted before any of them is built.
+    values: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So the depth and
+    the number of values are computed from the events of YAML, before any value
+    is built.
 
     :raises: MarkedYAMLError if the text is nested too deeply, or if its
         aliases stand for too many values.
     """
-    # The extents of the values that aliases can refer to, by their anchor.
+    # The extents of the values that have ended, by their anchor.
     anchored: dict[str, _Extent] = {}
-    # The file itself, and the collections that are open.
+    # The file itself, and the lists and mappings that have begun and not
+    # ended.
     outer = [_Extent()]
-    # Total number of values that the aliases stand for.
-    aliased = 0
+    # The number of values that all aliases so far stand for.
+    aliased_values = 0
     for event in yaml.parse(text, Loader):
-        # The value that ends with this event.
-        complete: _Extent | None = None
+        # The value that ends with this event, if any.
+        ended: _Extent | None = None
         if isinstance(event, yaml.CollectionStartEvent):
             outer.append(_Extent(anchor=event.anchor))
         elif isinstance(event, yaml.CollectionEndEvent):
-            complete = outer.pop()
+            ended = outer.pop()
         elif isinstance(event, yaml.ScalarEvent):
-            complete = _Extent(anchor=event.anchor)
+            ended = _Extent(anchor=event.anchor)
         elif isinstance(event, yaml.AliasEvent):
-            complete = _find_extent_of_alias(event.anchor, anchored, outer)
-            aliased += complete.size
-        if complete is not None:
-            # Add the value to the height and size of its parent.
-            around = outer[-1]
-            around.height = max(around.height, complete.height + 1)
-            around.size += complete.size
-            if complete.anchor is not None:
-                anchored[complete.anchor] = complete
-        if aliased > MAX_ALIASED_VALUES:
+            ended = _find_extent_of_alias(event.anchor, anchored, outer)
+            aliased_values += ended.size
+        if ended is not None:
+            # Add the value to the list or mapping that contains it.
+            parent = outer[-1]
+            parent.height = max(parent.height, ended.height + 1)
+            parent.size += ended.size
+            if ended.anchor is not None:
+                anchored[ended.anchor] = ended
+        if aliased_values > MAX_ALIASED_VALUES:
             raise yaml.MarkedYAMLError(
                 problem=_('aliases stand for too many values'),
                 problem_mark=event.start_mark,
@@ -372,44 +402,50 @@ def _check_bounds(text: str) -> None:
 
 
 def _find_problem(node: yaml.Node, text: str) -> str | None:
-    """Return the problem of a node, usually that it needs quotes.
+    """Return what is wrong with a node, usually that it needs quotes.
 
-    For example, ``!eq`` is a tag in YAML and must be written as ``"!eq"``.
-    The children of the node are not checked.
+    - A list or a mapping must not have a type of its own, e.g. ``!!set``.
+    - A mapping must not be a field without quotes, e.g. ``{node.name}``.
+    - A scalar must not begin with "!", because YAML then reads a tag. It must
+      be written in quotes: ``"!eq"``.
+
+    The values inside a list or a mapping are not checked.
 
     :param text: text of the whole file.
-    :returns: a sentence; None if there is no problem.
+    :returns: a sentence; None if nothing is wrong.
     """
     if isinstance(node, yaml.CollectionNode) and (
         node.tag not in _TAGS_OF_COLLECTIONS
     ):
-        kind = str(node.tag).replace(_PREFIX_OF_STANDARD_TAGS, '!!')
-        return _('there are no values of the type %s') % kind
+        type_name = str(node.tag).replace(_PREFIX_OF_STANDARD_TAGS, '!!')
+        return _('there are no values of the type %s') % type_name
     if isinstance(node, yaml.MappingNode):
         return _find_unquoted_field(node)
     if not isinstance(node, yaml.ScalarNode) or not node.tag:
         return None
     if node.tag.startswith('!'):
         return _say_to_quote(f'{node.tag} {node.value}'.strip())
-    # YAML drops the "!" of "! eq", so look for it in the text of the file.
+    # The node of "! eq" has no trace of the "!", so look for it in the text of
+    # the file.
     if text.startswith('! ', node.start_mark.index):
         return _say_to_quote(f'! {node.value}')
     return None
 
 
 def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
-    """Return the problem of a mapping that was meant as a field.
+    """Return what is wrong with a mapping that is a field without quotes.
 
-    YAML reads ``{node.name}`` as a mapping with one key and no value, and
-    reads ``{{`` as the start of a mapping whose key is a mapping.
+    YAML reads ``{node.name}`` as a mapping whose only key has no value. It
+    reads ``{{ x }}`` as a mapping whose only key is a mapping.
 
     :returns: a sentence that says what to write; None if the mapping does not
         look like a field.
     """
-    if not node.flow_style or len(node.value) != 1:
+    has_braces = node.flow_style
+    if not has_braces or len(node.value) != 1:
         return None
     key, value = node.value[0]
-    # In {node.name} the value of the key is empty, which YAML reads as null.
+    # YAML reads a value that is not written as an empty null.
     has_value = getattr(value, 'tag', None) != NULL or value.value
     if has_value:
         return None
@@ -425,15 +461,19 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
 def find_syntax_hint(text: str, line: int) -> str | None:
     """Return a guess at what is wrong in a line that is not valid YAML.
 
-    For example, the hint for ``op: @name`` is to put the text in quotes, and
-    the hint for a line that begins with a tab is to indent with blanks.
+    - If the line is indented with a tab, it needs blanks.
+    - If it has a field without quotes, ``[{node.name}]``, the field needs
+      quotes.
+    - If it has a value that begins with a field or with a special character,
+      ``op: @name``, the value needs quotes.
 
     :param text: text of the whole file.
-    :param line: number of the line, from zero.
-    :returns: a sentence; None if no known mistake is found.
+    :param line: the number of the line, from zero.
+    :returns: a sentence; None if none of these mistakes is found.
     """
     lines = text.split('\n')
     wrong_line = ''
+    # The error may be after the last line.
     if line < len(lines):
         wrong_line = lines[line]
     if re.match(r' *\t', wrong_line):
@@ -444,8 +484,9 @@ def find_syntax_hint(text: str, line: int) -> str | None:
     value = _VALUE_WITHOUT_QUOTES.search(wrong_line)
     if value is None:
         return None
-    has_mark = value['text'].startswith(('!', '%', '@', '`', '&', '*'))
-    if has_mark or _FIELD_AT_START.match(value['text']):
+    # These characters have a meaning in YAML at the start of a value.
+    begins_specially = value['text'].startswith(('!', '%', '@', '`', '&', '*'))
+    if begins_specially or _FIELD_AT_START.match(value['text']):
         return _say_to_quote(value['text'].rstrip())
     return None
 
@@ -455,20 +496,25 @@ def as_document_error(
 ) -> exceptions.InvalidDocument:
     """Convert a YAML error to the error of a file, with its position.
 
-    The error adds a hint if the line looks like a common mistake, e.g. a value
-    that needs quotes.
+    If PyYAML has raised the error, a hint is added if the line has a common
+    mistake, e.g. a value that needs quotes. Errors that this package has
+    raised already say what to do.
 
+    :param path: the path of the file.
     :param text: text of the whole file.
+    :param error: the error. A RecursionError has no position.
     """
     if isinstance(error, yaml.reader.ReaderError):
         return _as_character_error(path, text, error)
+    # The position of the error, counted from zero.
     mark = getattr(error, 'problem_mark', None)
     reason = getattr(error, 'problem', None) or str(error)
     if mark is None:
         return exceptions.InvalidDocument(path, reason)
-    # Errors that YAML raises are instances of subclasses. Errors that this
-    # package raises are not, and they already say what to do.
-    if type(error) is not yaml.MarkedYAMLError:
+    # PyYAML only raises subclasses of this class. This package only raises the
+    # class itself.
+    is_from_library = type(error) is not yaml.MarkedYAMLError
+    if is_from_library:
         hint = find_syntax_hint(text, mark.line)
         if hint:
             reason = f'{reason}; {hint}'
@@ -482,7 +528,9 @@ def _as_character_error(
 ) -> exceptions.InvalidDocument:
     """Convert the error for a character that YAML does not allow.
 
+    :param path: the path of the file.
     :param text: text of the whole file.
+    :returns: the error with the line and column of the character.
     """
     # Drop the second line of YAML's message. It says "unicode string" instead
     # of the file name, and its position may count octets or characters.
@@ -508,13 +556,15 @@ def _say_to_quote(text: str) -> str:
 def construct(node: yaml.Node, text: str) -> typing.Any:
     """Return the value of a node, with the types that JSON has.
 
-    ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``. A date such as ``2024-01-31``
-    stays text, because JSON has no dates.
+    - A list or a mapping gives its values, constructed in the same way:
+      ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``.
+    - A date such as ``2024-01-31`` stays text, because JSON has no dates.
+    - A text in which :func:`make_readable` has replaced a character is read
+      again, from the original text.
+    - Any other scalar gives the value that PyYAML reads.
 
-    The values in lists and mappings are constructed by recursion. All other
-    nodes are scalars.
-
-    :param text: text of the whole file.
+    :param text: text of the whole file, as it was before
+        :func:`make_readable`.
     :raises: MarkedYAMLError if JSON cannot hold the value, or if a rule file
         cannot contain it, e.g. a field without quotes.
     """
@@ -531,17 +581,17 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return node.value
     # The value as it is written in the file, with quotes and escapes.
     written = text[node.start_mark.index : node.end_mark.index]
-    if (
+    has_replaced_pair = (
         node.style == '"'
         and _SURROGATE_PAIR.search(written)
         and '\ufffd' in node.value
-    ):
-        # JSON writes some characters as a pair of escapes, which YAML rejects.
-        # So make_readable() has replaced the pair by two \ufffd characters
-        # before the text was parsed, and the value of the node is wrong. Read
-        # the value from the file instead, where the pair is unchanged.
+    )
+    if has_replaced_pair:
+        # JSON writes some characters as a pair of escapes. The pair is
+        # unchanged in the original text, which is therefore JSON.
         return json.loads(written)
     value = _construct_scalar(node, written)
+    # JSON has no infinity, no NaN and no binary data.
     is_not_finite = isinstance(value, float) and not math.isfinite(value)
     if is_not_finite or isinstance(value, bytes):
         raise yaml.MarkedYAMLError(
@@ -551,10 +601,10 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
 
 
 def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
-    """Return the value of a node that is neither a mapping nor a list.
+    """Return the value of a scalar, e.g. 16 for a node with the text ``16``.
 
     :param written: the text of the value in the file.
-    :raises: MarkedYAMLError if the value does not match its type, e.g.
+    :raises: MarkedYAMLError if the text does not fit its tag, e.g. in
         ``!!bool maybe``, or is a number too long for Python to read or write.
     """
     try:
@@ -563,11 +613,11 @@ def _construct_scalar(node: yaml.Node, written: str) -> typing.Any:
         # when it writes a number of more than 4300 digits.
         str(value)
     except (yaml.constructor.ConstructorError, ValueError, LookupError) as exc:
-        # PyYAML raises LookupError for some texts that do not match their tag.
+        # PyYAML raises LookupError for some texts that do not fit their tag.
         if _NUMBER_TOO_LONG_FOR_PYTHON.fullmatch(written):
             problem = TOO_MANY_DIGITS
         elif written.startswith('!') and isinstance(exc, yaml.YAMLError):
-            # YAML's own message names the tag, so it is the better one.
+            # The author has written a tag, and PyYAML's message names it.
             raise
         else:
             problem = _say_to_quote(written)
@@ -582,18 +632,22 @@ def _construct_mapping(
 ) -> dict[str, typing.Any]:
     """Return the value of a mapping, with its merge keys ``<<`` resolved.
 
-    ``{<<: *base, priority: 2}`` has all members of ``base``, except that its
-    own priority wins. Names are checked before the merge, because afterwards a
-    name may legitimately occur twice: with the merged value, and with the own
-    value that replaces it.
+    ``{<<: *base, priority: 2}`` has all members of ``base``, but the priority
+    is 2.
+
+    :param text: text of the whole file.
+    :raises: MarkedYAMLError if a key is no text or occurs twice, or if a value
+        is invalid, see :func:`construct`.
     """
+    # Check the keys before the merge, because after it a key may occur twice:
+    # first with the merged value, then with the value of the mapping itself.
     check_keys(node)
+    # This adds the merged members to the node, before its own members.
     yaml.constructor.SafeConstructor().flatten_mapping(node)
     for key, _value in node.value:
         _require_text(key, _TAG_OF_TEXT)
-    # A node that has aliases is constructed several times. Keep only the last
-    # value for each name, which is the own value, so that the next check does
-    # not report a name as double.
+    # Keep only the last value of each key. Aliases may refer to this node, so
+    # it may be constructed and checked again.
     last_by_name = {key.value: (key, value) for key, value in node.value}
     node.value = list(last_by_name.values())
     return {
@@ -605,7 +659,7 @@ def _construct_mapping(
 def check_keys(node: yaml.MappingNode) -> None:
     """Check that every key of a mapping is a text and occurs only once.
 
-    The merge key ``<<`` is allowed as well. The mappings that it merges are
+    A key may also be the merge key ``<<``. The keys of the merged mappings are
     not checked.
 
     :raises: MarkedYAMLError at the first key that is not a text, or that
@@ -626,12 +680,12 @@ def _require_text(key: yaml.Node, *tags: str) -> None:
     """Check that a key is text, because JSON allows no other keys.
 
     :param tags: the YAML tags that the key may have.
-    :raises: MarkedYAMLError if the key has another tag, e.g. of a number.
+    :raises: MarkedYAMLError if the key has another tag, e.g. the tag of a
+        number.
     """
-    if key.tag not in tags:
-        problem = _('keys must be text')
-        if isinstance(key, yaml.ScalarNode) and key.value:
-            problem = _('keys must be text: put quotes around %s') % key.value
-        raise yaml.MarkedYAMLError(
-            problem=problem, problem_mark=key.start_mark
-        )
+    if key.tag in tags:
+        return
+    problem = _('keys must be text')
+    if isinstance(key, yaml.ScalarNode) and key.value:
+        problem = _('keys must be text: put quotes around %s') % key.value
+    raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
