@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The request for a dry run on a page of nodes."""
+"""The request that tries rules on many nodes, without changing anything.
+
+The nodes are tried page by page. The answer to a page has ``next``, the marker
+with which the next page is requested.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,10 +29,11 @@ def evaluate_page(
     prune: bool = False,
     tables: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Try rules on one page of nodes.
+    """Try rules on one page of nodes, and return the results.
 
-    :param nodes: filters, ``{}`` for all visible nodes, or a list of up to
-        1000 names and UUIDs.
+    :param nodes: the filters that select nodes, e.g. ``{'driver': 'ipmi'}``,
+        where ``{}`` selects all visible nodes; or a list of up to 1000 names
+        and UUIDs of nodes.
     :param rules: the rules to try together with the rules in force, as if they
         were applied; None to try only the rules in force. A new rule without
         ``uuid`` gets one from the server, which is the same on every page.
@@ -46,8 +51,9 @@ def evaluate_page(
         filters_or_names: dict[str, Any] | list[str] = dict(nodes)
     else:
         filters_or_names = list(nodes)
-    # Omit defaults, including those that are false, because the API of an
-    # older release refuses an unknown member, regardless of its value.
+    # Omit members that have their default, including false. The API of an
+    # older release may not know a member, and would refuse it even if it is
+    # false.
     request = http.without_none(
         nodes=filters_or_names,
         rules=rules,
@@ -64,7 +70,7 @@ def evaluate_page(
         'POST',
         '/inspection_rules/evaluate',
         body=request,
-        needed='nodes',
+        required_member='nodes',
         is_list=True,
-        needed_of_items=('uuid',),
+        required_in_items=('uuid',),
     )

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Send requests to the API: large bodies, errors in answers, pages.
+"""Sends requests to the API, and checks the answers.
 
 All functions of this package take ``baremetal``, the bare metal proxy of an
 openstacksdk connection, which several threads may use.
+
+An answer is a JSON object with members, e.g. ``{"nodes": [{"uuid": ...}],
+"next": ...}``. If a wrong endpoint is configured, another service or a proxy
+may answer. So every call names a member that an answer of Ironic has, and an
+answer without this required member is an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,48 +62,51 @@ def call(
     method: str,
     path: str,
     *,
-    needed: str,
+    required_member: str,
     is_list: bool = False,
-    needed_of_items: Sequence[str] = (),
-    identified_by: Sequence[str] = (),
+    required_in_items: Sequence[str] = (),
+    sufficient_members: Sequence[str] = (),
     microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> dict[str, Any]:
     """Send a request and return the members of the answer.
 
-    :param path: the path below ``/v1``.
-    :param needed: a member that the answer must have.
-    :param is_list: whether that member is a list of objects.
-    :param needed_of_items: members that each of these objects must have.
-    :param identified_by: members that identify an answer of Ironic. If the
-        answer has one of them, the needed member is not checked.
+    :param method: the HTTP method, e.g. ``GET``.
+    :param path: the path below ``/v1``, e.g. ``/nodes``.
+    :param required_member: a member that the answer must have, e.g. ``nodes``.
+    :param is_list: whether the required member must be a list of objects.
+    :param required_in_items: members that each of these objects must have.
+    :param sufficient_members: members that only an answer of Ironic has. If
+        the answer has one of them, the required member may be missing.
     :param microversion: the minimum version of the API that supports the call.
     :param kwargs: further arguments of the request for keystoneauth, e.g.
         ``json`` or ``params``.
     :raises: an exception of openstacksdk if the answer is an error; an
         exception of keystoneauth if there is no answer; Invalid if the answer
-        is not a JSON object or lacks a needed member.
+        is not a JSON object or lacks a required member.
     """
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
     )
     return _read_members(
         response,
-        needed=needed,
+        required_member=required_member,
         is_list=is_list,
-        needed_of_items=needed_of_items,
-        identified_by=identified_by,
+        required_in_items=required_in_items,
+        sufficient_members=sufficient_members,
     )
 
 
 def delete(baremetal, path: str) -> None:
-    """Send a request to delete something, which Ironic answers without a body.
+    """Send a request to delete something.
 
+    :param path: the path below ``/v1``.
     :raises: an exception of openstacksdk if the answer is an error; an
         exception of keystoneauth if there is no answer; Invalid if the answer
         is not an answer of Ironic.
     """
     response = _send(baremetal, 'DELETE', path)
+    # Ironic answers without a body, so only the status can be checked.
     if response.status_code != http_client.NO_CONTENT:
         raise exceptions.Invalid(
             _(
@@ -117,10 +125,13 @@ def _send(
     microversion: str = MICROVERSION,
     **kwargs: Any,
 ) -> Any:
-    """Send a request and return the response.
+    """Send a request and return the response, whose content is not checked.
 
-    :raises: an exception of openstacksdk if the answer is an error; an
-        exception of keystoneauth if there is no answer.
+    :param kwargs: further arguments of the request for keystoneauth.
+    :raises: an exception of openstacksdk if the status is an error. Its
+        ``details`` are the message of Ironic, or describe the answer of
+        another service.
+    :raises: an exception of keystoneauth if there is no answer.
     """
     response = baremetal.request(
         path,
@@ -140,11 +151,11 @@ def _send(
         sdk_exceptions.raise_from_response(response)
     except sdk_exceptions.HttpException as exc:
         if _is_object(response):
-            # The SDK has already read the message, unless it is a
-            # "description".
+            # This is an error of Ironic. openstacksdk has read its message,
+            # unless the message is in a member "description".
             exc.details = _read_description(response) or exc.details
         else:
-            # This is the answer of a proxy, or of a server that broke off.
+            # A proxy has answered, or Ironic has failed in its answer.
             exc.details = _(
                 'The answer from %(url)s with the status %(status)d '
                 '%(description)s'
@@ -159,59 +170,64 @@ def _send(
 
 def _read_members(
     response: Any,
-    needed: str,
+    required_member: str,
     is_list: bool = False,
-    needed_of_items: Sequence[str] = (),
-    identified_by: Sequence[str] = (),
+    required_in_items: Sequence[str] = (),
+    sufficient_members: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Read the members of an answer.
+    """Return the members of an answer, and check that it comes from Ironic.
 
-    For example, ``{"nodes": [{"uuid": ...}], "next": ...}`` has all members
-    for ``needed='nodes'``, ``is_list=True`` and ``needed_of_items=['uuid']``.
+    For example, ``{"nodes": [{"uuid": ...}], "next": ...}`` passes if
+    ``nodes`` is the required member and ``uuid`` is required in its items.
 
-    :param needed: a member that the answer must have.
-    :param is_list: whether that member is a list of objects.
-    :param needed_of_items: members that each of these objects must have.
-    :param identified_by: members that identify an answer of Ironic. If the
-        answer has one of them, the needed member is not checked.
-    :raises: Invalid if the answer is not a JSON object, lacks a needed member,
-        or has no list of objects. It may come from another service or from a
-        proxy.
+    :param required_member: a member that the answer must have.
+    :param is_list: whether the required member must be a list of objects.
+    :param required_in_items: members that each of these objects must have.
+    :param sufficient_members: members that only an answer of Ironic has. An
+        answer with one of them passes without the other checks.
+    :raises: Invalid if the answer is not a JSON object, lacks a required
+        member, or has no list of objects.
     """
     try:
         answer = response.json()
     except ValueError:
-        # The error below describes the answer.
+        # The answer is not JSON. The error is raised below.
         answer = None
     if not isinstance(answer, dict):
-        raise _unexpected_answer(response, needed, _describe_answer(response))
-    if any(name in answer for name in identified_by):
+        raise _unexpected_answer(
+            response, required_member, _describe_answer(response)
+        )
+    if any(name in answer for name in sufficient_members):
         return answer
-    if needed not in answer:
-        raise _unexpected_answer(response, needed, _describe_answer(response))
-    if is_list and not _is_list_of_objects(answer[needed]):
-        raise _unexpected_answer(response, needed, _('has no list of objects'))
-    for name_of_member in needed_of_items:
-        for item in answer[needed]:
-            if name_of_member in item:
+    if required_member not in answer:
+        raise _unexpected_answer(
+            response, required_member, _describe_answer(response)
+        )
+    if is_list and not _is_list_of_objects(answer[required_member]):
+        raise _unexpected_answer(
+            response, required_member, _('has no list of objects')
+        )
+    for required_in_item in required_in_items:
+        for item in answer[required_member]:
+            if required_in_item in item:
                 continue
-            # An example is "has an item of "nodes" that has the members
-            # "name"".
+            # For example: has an item of "nodes" that has the members "name".
             description = _('has an item of "%(list)s" that %(item)s') % {
-                'list': needed,
+                'list': required_member,
                 'item': _describe_value(item),
             }
-            raise _unexpected_answer(response, name_of_member, description)
+            raise _unexpected_answer(response, required_in_item, description)
     return answer
 
 
 def _unexpected_answer(
     response: Any, name: str, description: str
 ) -> exceptions.Invalid:
-    """Build the error for an answer that lacks a needed member.
+    """Build the error for an answer that lacks a required member.
 
-    :param name: the name of the needed member.
-    :param description: what the answer is instead, e.g. "is empty".
+    :param name: the name of the required member.
+    :param description: the predicate of a sentence about the answer, e.g. "is
+        empty".
     """
     return exceptions.Invalid(
         _(
@@ -229,7 +245,8 @@ def _unexpected_answer(
 def _is_object(response: Any) -> bool:
     """Return whether an answer is a JSON object.
 
-    Errors of Ironic are JSON objects; the page of a proxy is not.
+    An error of Ironic is a JSON object. The error of a proxy is usually a page
+    in HTML.
     """
     try:
         return isinstance(response.json(), dict)
@@ -240,27 +257,29 @@ def _is_object(response: Any) -> bool:
 def _describe_answer(response: Any) -> str:
     """Describe an answer that is not the expected answer.
 
-    :returns: the end of the sentence "The answer from URL …": ``is empty``,
-        ``is no JSON ("502 Bad Gateway")``, or the text of
-        :func:`_describe_value`.
+    The description is the end of the sentence "The answer from URL …":
+
+    - ``is empty``;
+    - ``has the members "versions", "id"`` for JSON;
+    - ``is no JSON ("502 Bad Gateway")`` for anything else, e.g. for the page
+      of a proxy with ``<h1>502 Bad Gateway</h1>``.
     """
     if not response.content:
         return _('is empty')
     try:
         return _describe_value(response.json())
     except ValueError:
-        # Usually this is the HTML page of a proxy. For example, "<h1>502 Bad
-        # Gateway</h1>" is quoted as "502 Bad Gateway".
+        # Quote the words of the page without its HTML tags.
         words = re.sub(r'<[^>]*>', ' ', response.text).split()
         text = ' '.join(words) or response.text
         return _('is no JSON (%s)') % _quote(text)
 
 
 def _describe_value(value: Any) -> str:
-    """Describe a JSON value by the names of its members, or by its beginning.
+    """Describe a JSON value by the names of its members, or by its text.
 
-    For example, ``{"versions": [], "id": 1}`` is described as ``has the
-    members "versions", "id"``, and ``[1, 2]`` as ``is [1, 2]``.
+    - ``{"versions": [], "id": 1}`` gives ``has the members "versions", "id"``.
+    - ``[1, 2]`` gives ``is [1, 2]``; a long text is cut off.
     """
     if isinstance(value, dict) and value:
         first_names = list(value)[:_MAX_MEMBERS]
@@ -286,16 +305,19 @@ def call_with_large_body(
 ) -> Any:
     """Send a request that may be large, e.g. a request with tables.
 
+    :param method: the HTTP method, e.g. ``POST``.
+    :param path: the path below ``/v1``.
     :param body: plain data, which are sent as JSON.
-    :param kwargs: further arguments of :func:`call`, e.g. ``needed``.
+    :param kwargs: further arguments of :func:`call`, e.g. ``required_member``.
+    :returns: the members of the answer.
     :raises: the same as :func:`call`; also Invalid if the body is larger than
         Ironic accepts. The message then names the option to raise.
     """
     encoded = _encode_json(body)
     LOG.debug('%s %s with a body of %d bytes', method, path, len(encoded))
     try:
-        # Disable the log of keystoneauth, because the body may contain secret
-        # columns of tables. For the log, keystoneauth would also copy the body
+        # Do not let keystoneauth log the body, which may contain secret
+        # columns of tables. For its log, keystoneauth would also copy the body
         # three times, even if nothing is logged.
         return call(
             baremetal,
@@ -315,8 +337,8 @@ def call_with_large_body(
         if not is_too_large:
             raise
         if not _is_object(exc.response):
-            # The limit is that of a proxy before the API, which no option of
-            # Ironic can raise.
+            # A proxy in front of Ironic has refused the request. No option of
+            # Ironic can raise the limit of the proxy.
             raise
         raise exceptions.Invalid(
             _(
@@ -328,34 +350,38 @@ def call_with_large_body(
 
 
 def _encode_json(body: Any) -> bytes:
-    """Return a body as JSON in bytes.
+    """Return the body of a request as JSON in bytes, row by row.
 
-    keystoneauth would build one text of all data, and requests would convert
-    it to bytes, so a large table would be in memory twice. Here, only the text
-    of one row is in memory in addition to the bytes.
+    A body may contain large tables, e.g. ``{"tables": {"racks": {"rows":
+    [...]}}}``. The text of a whole table would be in memory in addition to its
+    bytes, so the text of each row is converted to bytes separately.
+
+    :param body: plain data.
     """
     encoded = io.BytesIO()
-    for part in _json_pieces(body, _DEPTH_OF_ROWS):
-        encoded.write(part.encode())
+    for piece in _json_pieces(body, _DEPTH_OF_ROWS):
+        encoded.write(piece.encode())
     return encoded.getvalue()
 
 
 def _json_pieces(value: Any, depth: int) -> Iterator[str]:
     """Yield the JSON of a value piece by piece.
 
-    For example, ``{"a": [1]}`` gives ``{"a":``, ``[``, ``1``, ``]`` and ``}``
-    at depth 2.
+    For example, ``{"a": [1, 2]}`` gives ``{"a":``, ``[1, 2]`` and ``}`` at
+    depth 1. At depth 2, the list is divided into ``[``, ``1``, ``,``, ``2``
+    and ``]``.
 
-    :param depth: how many levels of mappings and lists are divided; deeper
-        values are one piece.
+    :param value: plain data.
+    :param depth: the number of levels of mappings and lists that are divided.
+        A value below these levels is one piece.
     """
     may_be_divided = depth > 0 and isinstance(value, dict | list)
-    is_empty = not value
-    if is_empty or not may_be_divided:
-        # An empty value must be written separately, because below the opening
-        # bracket is emitted with the first member or item.
+    if not value or not may_be_divided:
+        # An empty mapping or list is one piece as well, because the code below
+        # writes the opening bracket with the first member or item.
         yield json.dumps(value)
     elif isinstance(value, dict):
+        # Before the first member is the opening bracket, then commas follow.
         separator = '{'
         for name, member in value.items():
             yield f'{separator}{json.dumps(name)}:'
@@ -374,27 +400,29 @@ def _json_pieces(value: Any, depth: int) -> Iterator[str]:
 def read_problems(
     exc: sdk_exceptions.HttpException,
 ) -> list[exceptions.Problem]:
-    """Read the problems that the API found in the body of a request.
+    """Return the problems that the API found in the body of a request.
 
-    In the answer, a problem is ``{"pointer": "/rules/0/scope", "detail": ...,
-    "hint": ...}``. The hint is optional.
+    Ironic returns ``{"error_message": TEXT}``, where the text itself is JSON:
+    ``{"problems": [{"pointer": "/rules/0/scope", "detail": ...}]}``.
 
-    :returns: an empty list for any other error.
+    :param exc: the error that the request has raised.
+    :returns: an empty list if the error has no such problems, e.g. because it
+        is another error, or the answer of a proxy.
     """
     if exc.response is None:
         return []
     try:
-        # Ironic writes the error as JSON in a string of JSON.
         error = json.loads(exc.response.json()['error_message'])
         return [_read_problem(data) for data in error['problems']]
     except (ValueError, KeyError, TypeError):
-        # This is another error of Ironic, or the answer of a proxy.
         return []
 
 
 def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
     """Read a problem from an answer.
 
+    :param data: ``{'pointer': '/rules/0/scope', 'detail': ..., 'hint': ...}``.
+        The hint is optional.
     :raises: KeyError or TypeError if the data are not a problem.
     """
     pointer = str(data['pointer'])
@@ -414,13 +442,13 @@ def without_none(**values: Any) -> dict[str, Any]:
 
 
 def _read_description(response: Any) -> str | None:
-    """Read the description of an error; None if there is no description.
+    """Return the description of an error, or None.
 
-    Errors of Ironic's web framework have a description, but the SDK does not
-    read it.
+    An error of Ironic's web framework has a description, which openstacksdk
+    does not read. Ironic returns ``{"error_message": TEXT}``, where the text
+    itself is JSON: ``{"description": ...}``.
     """
     try:
-        # Ironic writes the error as JSON in a string of JSON.
         error = json.loads(response.json()['error_message'])
         return str(error['description'])
     except (ValueError, KeyError, TypeError):
@@ -432,13 +460,17 @@ def list_items(
     path: str,
     name: str,
     query: dict[str, Any],
-    needed_of_items: Sequence[str] = (),
+    required_in_items: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a collection, page by page.
 
-    :param name: the name of the list in the answer.
+    A page is ``{"nodes": [...], "next": LINK}``. The link is the URL of the
+    next page; the last page has none.
+
+    :param path: the path below ``/v1``.
+    :param name: the name of the list in the answer, e.g. ``nodes``.
     :param query: the query parameters of every page; None means not given.
-    :param needed_of_items: members that each item must have.
+    :param required_in_items: members that each item must have.
     :raises: the same as :func:`call`; also Invalid if a page names itself as
         the next page, because the loop would never end.
     """
@@ -448,9 +480,9 @@ def list_items(
             baremetal,
             'GET',
             path,
-            needed=name,
+            required_member=name,
             is_list=True,
-            needed_of_items=needed_of_items,
+            required_in_items=required_in_items,
             params=parameters,
         )
         yield from page[name]
@@ -470,6 +502,6 @@ def list_items(
                 )
                 % {'path': path, 'link': link}
             )
-        # The link of Ironic's list of nodes lacks most filters, so they are
-        # sent again.
+        # The link to the next page of nodes lacks most filters, so keep the
+        # parameters of this page.
         parameters = {**parameters, **parameters_of_link}

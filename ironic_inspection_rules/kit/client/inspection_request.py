@@ -21,13 +21,15 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
         _REQUESTS,
         name='inspection_requests',
         query=query,
-        needed_of_items=('uuid', 'state'),
+        required_in_items=('uuid', 'state'),
     )
 
 
 def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
     """Return a request."""
-    return http.call(baremetal, 'GET', f'{_REQUESTS}/{uuid}', needed='uuid')
+    return http.call(
+        baremetal, 'GET', f'{_REQUESTS}/{uuid}', required_member='uuid'
+    )
 
 
 def abort_inspection_request(baremetal, uuid: str) -> None:
@@ -45,6 +47,6 @@ def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
         baremetal,
         'POST',
         f'/nodes/{node}/inventory/reapply',
-        needed='uuid',
+        required_member='uuid',
         json=data,
     )

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests about rules, and whether the API is Ironic's with this plugin.
+"""Requests for rules, and requests that detect Ironic and this plugin.
 
-Functions are named like methods of the SDK (spec 003 "openstacksdk").
+Stock Ironic has rules at the same path as this plugin, and another service may
+answer at a wrong endpoint. So an answer must have the members that an answer
+of Ironic has, which are passed to :mod:`.http` as ``required_member``.
+
+The functions for rules are named like methods of openstacksdk (spec 003
+"openstacksdk").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,46 +37,49 @@ def inspection_rules(
     if details:
         query['detail'] = 'true'
     # If rules lack these fields, the answer comes from another service.
-    needed_fields = ['uuid', 'description']
+    required_fields = ['uuid', 'description']
     if query.get('fields') is not None:
-        # The rules only have the requested fields.
-        needed_fields = []
+        # The rules have only the requested fields, so they may lack these.
+        required_fields = []
     return http.list_items(
         baremetal,
         _RULES,
         name='inspection_rules',
         query=query,
-        needed_of_items=needed_fields,
+        required_in_items=required_fields,
     )
 
 
 def get_inspection_rule(
     baremetal, uuid: str, fields: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a rule.
+    """Return a rule with all its fields, or only with some of them.
 
-    :param fields: the names of the fields to return; all if empty.
-    :raises: Invalid if the answer does not come from Ironic. It is not checked
-        whether Ironic has this plugin, see :func:`has_plugin`.
+    :param fields: the names of the fields to return; all fields if empty.
+    :raises: Invalid if the answer does not come from Ironic. The rule may be a
+        rule of stock Ironic, see :func:`has_plugin`.
     """
-    # An answer without this field is of another service, or of a proxy.
-    needed_field = 'uuid'
+    # An answer without this field comes from another service, or from a proxy.
+    required_field = 'uuid'
     query = {}
     if fields:
-        # The answer only has these fields, and may have no UUID.
-        needed_field = fields[0]
+        # The answer has only these fields, and may have no UUID.
+        required_field = fields[0]
         query['fields'] = ','.join(fields)
     return http.call(
-        baremetal, 'GET', f'{_RULES}/{uuid}', needed=needed_field, params=query
+        baremetal,
+        'GET',
+        f'{_RULES}/{uuid}',
+        required_member=required_field,
+        params=query,
     )
 
 
 def find_inspection_rule(baremetal, name: str) -> str:
-    """Find the UUID of the rule that a user names.
+    """Return the UUID of the rule that a user names.
 
-    A UUID is returned unchanged, even if there is no such rule.
-
-    :param name: the UUID, or the description if no other rule has it.
+    :param name: a UUID, which is returned without a request; or the
+        description of a rule.
     :raises: :class:`.exceptions.NotFound` if no rule has the description;
         :class:`.exceptions.Conflict` if several rules have it.
     """
@@ -96,19 +104,21 @@ def find_inspection_rule(baremetal, name: str) -> str:
 
 
 def warnings(baremetal) -> list[str]:
-    """Read warnings about options of Ironic that rules need.
+    """Return Ironic's warnings about options that keep rules from running.
 
-    :returns: a sentence per option; an empty list if nothing is missing.
+    The API adds these warnings to every list of rules.
+
+    :returns: a sentence per warning; an empty list if nothing keeps rules from
+        running.
     :raises: the same as :func:`.http.call`; also Invalid if the warnings are
         not a list.
     """
-    # Every page of the list has the warnings, so a page with one rule is
-    # enough.
+    # Every page of the list has all warnings, so request the smallest page.
     answer = http.call(
         baremetal,
         'GET',
         _RULES,
-        needed='inspection_rules',
+        required_member='inspection_rules',
         params={'limit': 1},
     )
     sentences = answer.get('warnings') or []
@@ -121,18 +131,19 @@ def warnings(baremetal) -> list[str]:
 
 
 def warnings_of_rules_in_force(baremetal) -> list[str]:
-    """Read warnings about options after a change of rules.
+    """Return the warnings of Ironic after a successful change of rules.
 
-    If the warnings cannot be read, that is the only warning. An error would
-    say that the change has failed, and scripts would repeat it.
+    If the warnings cannot be read, this is no error: scripts would conclude
+    that the change has failed, and repeat it. Instead, the only warning is
+    that they cannot be read.
 
     :returns: the same as :func:`warnings`.
     """
     try:
         return warnings(baremetal)
     except http.REQUEST_ERRORS as exc:
-        # Use only the message of Ironic, because str() of an openstacksdk
-        # error starts with the class, the status and the URL.
+        # An error of openstacksdk has the message of Ironic in "details". Its
+        # str() begins with the class, the status and the URL.
         reason = getattr(exc, 'details', None) or exc
         return [
             _(
@@ -145,41 +156,47 @@ def warnings_of_rules_in_force(baremetal) -> list[str]:
 
 
 def has_plugin(baremetal) -> bool:
-    """Return whether Ironic's API has this plugin, not only its own rules."""
-    # Stock Ironic has rules at the same path, but no list of traits. The
-    # filter by a single name keeps the answer small.
+    """Return whether Ironic's API has this plugin.
+
+    Only this plugin has a list of traits. Stock Ironic may have rules at the
+    same path as this plugin, so these say nothing.
+    """
     try:
+        # The filter by a single name keeps the answer small.
         http.call(
             baremetal,
             'GET',
             '/traits',
-            needed='traits',
+            required_member='traits',
             params={'name': 'in:CUSTOM_ANY'},
         )
     except sdk_exceptions.NotFoundException:
         return False
     except sdk_exceptions.ForbiddenException:
-        # The call exists, but the user may not list traits.
+        # The list exists, but the user may not read it.
         return True
     return True
 
 
 def is_ironic(baremetal) -> bool:
-    """Return whether Ironic answers; every Ironic has a list of nodes."""
+    """Return whether the service at the endpoint is Ironic.
+
+    Every Ironic has a list of nodes, so one item of this list is requested.
+    """
     try:
         http.call(
             baremetal,
             'GET',
             '/nodes',
-            needed='nodes',
+            required_member='nodes',
             params={'limit': 1, 'fields': 'uuid'},
         )
     except (sdk_exceptions.NotFoundException, exceptions.Invalid):
-        # Another service does not have this call, or returns something else.
+        # Another service has no list at this path, or something else.
         return False
     except sdk_exceptions.HttpException:
-        # Other errors, e.g. for users who may not list nodes, show that the
-        # list exists.
+        # Any other error shows that the list exists, e.g. the error for a user
+        # who may not read it.
         return True
     return True
 
@@ -188,18 +205,28 @@ def create_inspection_rule(
     baremetal, rule: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Create a rule, and return it."""
-    return http.call(baremetal, 'POST', _RULES, needed='uuid', json=rule)
+    return http.call(
+        baremetal, 'POST', _RULES, required_member='uuid', json=rule
+    )
 
 
 def update_inspection_rule(
     baremetal, uuid: str, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Replace some fields of a rule, and return the rule."""
+    """Replace some fields of a rule, and return the changed rule.
+
+    :param fields: the new values by name of the field.
+    """
+    # For example, [{"op": "replace", "path": "/priority", "value": 5}].
     patch = []
     for name, value in fields.items():
         patch.append({'op': 'replace', 'path': f'/{name}', 'value': value})
     return http.call(
-        baremetal, 'PATCH', f'{_RULES}/{uuid}', needed='uuid', json=patch
+        baremetal,
+        'PATCH',
+        f'{_RULES}/{uuid}',
+        required_member='uuid',
+        json=patch,
     )
 
 
@@ -219,6 +246,6 @@ def evaluate_inspection_rules(baremetal, **request: Any) -> dict[str, Any]:
         'POST',
         f'{_RULES}/evaluate',
         body=http.without_none(**request),
-        needed='rules',
+        required_member='rules',
         is_list=True,
     )

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for runs, explanations, failed inspections and statistics."""
+"""Requests for runs, explanations, failed inspections and statistics.
+
+A run is the record of what the rules did in one inspection of a node.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,30 +30,34 @@ def inspection_runs(
 def get_inspection_run(baremetal, node: str, uuid: str) -> dict[str, Any]:
     """Return a run with all its fields."""
     return http.call(
-        baremetal, 'GET', f'{_path_of_runs(node)}/{uuid}', needed='phases'
+        baremetal,
+        'GET',
+        f'{_path_of_runs(node)}/{uuid}',
+        required_member='phases',
     )
 
 
 def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
-    """Return the data of a machine from its newest run, if that run failed.
+    """Return the data that a machine sent in its last, failed inspection.
 
     These data are newer than the stored inventory of the node, because Ironic
     stores an inventory only at the end of a successful inspection.
 
+    :param node: the name or UUID of the node.
     :returns: ``inventory`` and ``plugin_data``; None if there is no run, if
         the newest run did not fail, or if its data are not kept.
     """
-    # Ironic returns the newest run first.
+    # The list begins with the newest run.
     runs = inspection_runs(baremetal, node, limit=1, fields='uuid,result')
     newest_run = next(runs, None)
     if newest_run is None or newest_run['result'] != 'failed':
         return None
-    # Read the run by itself, because a list of runs has no inventories.
+    # A second request is needed, because a list of runs has no inventories.
     data = http.call(
         baremetal,
         'GET',
         f'{_path_of_runs(node)}/{newest_run["uuid"]}',
-        needed='inventory',
+        required_member='inventory',
         params={'fields': 'inventory,plugin_data'},
     )
     if data['inventory'] is None:
@@ -62,19 +69,20 @@ def get_failed_data(baremetal, node: str) -> dict[str, Any] | None:
 def explain(baremetal, node: str, **query: Any) -> dict[str, Any]:
     """Explain which rule last set a value, or what a rule did and why.
 
-    :param query: ``path``, ``trait``, ``port``, ``rule``; None means not
-        given.
+    :param node: the name or UUID of the node.
+    :param query: ``path``, ``trait`` and ``port`` ask about a value, ``rule``
+        asks about a rule; None means not given.
+    :returns: the answer. About a value, it has ``rule``, the rule that set the
+        value; about a rule, it has ``matched``.
     """
-    # The answer about a value names the rule that set it. The answer about a
-    # rule says whether that rule matched.
-    needed_member = 'rule'
+    required_member = 'rule'
     if query.get('rule') is not None:
-        needed_member = 'matched'
+        required_member = 'matched'
     return http.call(
         baremetal,
         'GET',
         f'{_path_of_runs(node)}/explain',
-        needed=needed_member,
+        required_member=required_member,
         params=http.without_none(**query),
     )
 
@@ -88,7 +96,7 @@ def rule_statistics(baremetal, **query: Any) -> list[dict[str, Any]]:
         baremetal,
         'GET',
         '/inspection_rules/statistics',
-        needed='statistics',
+        required_member='statistics',
         is_list=True,
         params=http.without_none(**query),
     )

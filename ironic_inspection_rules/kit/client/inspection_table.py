@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for tables, rows and machines; tables as rule files have them."""
+"""Requests for tables and their rows, and the export of tables to rule files.
+
+A table in a rule file is ``{'key': 'serial', 'rows': [{'serial': 'A1', 'rack':
+'r1'}]}``. The API returns its definition and its rows separately, and a row as
+``{'key': 'A1', 'row': {'serial': 'A1', 'rack': 'r1'}}``.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +21,7 @@ _DEFINITION = ('key', 'of', 'types', 'secret', 'expect')
 def inspection_tables(baremetal) -> list[dict[str, Any]]:
     """Return the tables, without their rows."""
     answer = http.call(
-        baremetal, 'GET', _TABLES, needed='tables', is_list=True
+        baremetal, 'GET', _TABLES, required_member='tables', is_list=True
     )
     return answer['tables']
 
@@ -30,7 +35,7 @@ def get_inspection_table(baremetal, name: str, **query: Any) -> dict[str, Any]:
         baremetal,
         'GET',
         _path_of_table(name),
-        needed='rows',
+        required_member='rows',
         is_list=True,
         params=http.without_none(**query),
     )
@@ -54,7 +59,7 @@ def inspection_table_machines(
         baremetal,
         'GET',
         f'{_path_of_table(name)}/machines',
-        needed='machines',
+        required_member='machines',
         is_list=True,
         params=http.without_none(state=state),
     )
@@ -64,41 +69,41 @@ def inspection_table_machines(
 def export_tables(baremetal) -> dict[str, Any]:
     """Read the stored tables, in the form of a rule file.
 
-    Secret columns are omitted. If the file is applied, their stored values are
-    kept.
+    The API does not return secret columns. If the file is applied, their
+    stored values are kept.
 
-    :returns: the tables by name, see :func:`convert_to_file_form`.
+    :returns: the tables by name, see :func:`convert_to_file_form`. Built-in
+        tables are left out, because they are in a file of the server.
     """
     tables = {}
-    for described in inspection_tables(baremetal):
-        if described['built_in']:
-            # A built-in table is already in a file of the server.
+    for definition in inspection_tables(baremetal):
+        if definition['built_in']:
             continue
-        name = described['name']
-        # In a file, the key is part of the row itself.
+        name = definition['name']
         rows = [
             keyed_row['row']
             for keyed_row in inspection_table_rows(baremetal, name)
         ]
-        tables[name] = convert_to_file_form(described, rows)
+        tables[name] = convert_to_file_form(definition, rows)
     return tables
 
 
 def convert_to_file_form(
-    described: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+    definition: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Convert a table of the API to the form of a rule file.
 
     An example is ``{'key': 'serial', 'rows': [{'serial': 'A1', 'rack':
-    'r1'}]}``. Empty members are omitted.
+    'r1'}]}``. Empty members of the definition are omitted.
 
-    :param described: the definition of the table.
+    :param definition: the table as the API returns it, e.g. with ``key`` and
+        ``types``.
     :param rows: the rows without secret columns.
     """
     file_form: dict[str, Any] = {}
     for member in _DEFINITION:
-        if described[member]:
-            file_form[member] = described[member]
+        if definition[member]:
+            file_form[member] = definition[member]
     file_form['rows'] = list(rows)
     return file_form
 

@@ -27,7 +27,7 @@ def inventory(baremetal, node: str, uuid: str) -> dict[str, Any]:
         baremetal,
         'GET',
         f'{_path_of_history(node)}/{uuid}',
-        needed='inventory',
+        required_member='inventory',
     )
 
 
@@ -47,7 +47,7 @@ def diff(
         baremetal,
         'GET',
         f'{_path_of_history(node)}/diff',
-        needed='parts',
+        required_member='parts',
         is_list=True,
         params=query,
     )
@@ -62,7 +62,7 @@ def parts(baremetal, identity: str) -> list[dict[str, Any]]:
         baremetal,
         'GET',
         '/inspection_parts',
-        needed='parts',
+        required_member='parts',
         is_list=True,
         params={'id': identity},
     )
@@ -104,7 +104,7 @@ def replay_page(
         'POST',
         '/inspection_rules/replay',
         body=request,
-        needed='runs',
+        required_member='runs',
         is_list=True,
     )
 

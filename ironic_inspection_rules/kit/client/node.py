@@ -22,7 +22,7 @@ def nodes(
         '/nodes',
         name='nodes',
         query={**filters, 'fields': ','.join(fields)},
-        needed_of_items=fields[:1],
+        required_in_items=fields[:1],
     )
 
 
@@ -36,7 +36,7 @@ def node(baremetal, name: str, fields: Sequence[str]) -> dict[str, Any]:
         baremetal,
         'GET',
         f'/nodes/{name}',
-        needed=fields[0],
+        required_member=fields[0],
         params={'fields': ','.join(fields)},
     )
 
@@ -49,5 +49,8 @@ def inventory(baremetal, name: str) -> dict[str, Any]:
     :raises: NotFoundException of openstacksdk if no inventory is stored.
     """
     return http.call(
-        baremetal, 'GET', f'/nodes/{name}/inventory', needed='inventory'
+        baremetal,
+        'GET',
+        f'/nodes/{name}/inventory',
+        required_member='inventory',
     )

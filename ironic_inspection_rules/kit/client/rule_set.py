@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for plan, apply, revisions and restore."""
+"""Requests for the whole rule set: plan, apply, revisions and restore.
+
+Applying replaces the stored rules by the rules of a request, and each change
+makes a new revision of the rule set. The answer has a step for every rule,
+e.g. ``{'uuid': ..., 'outcome': 'updated', 'fields': ['scope']}``. The outcome
+is ``created``, ``updated``, ``moved``, ``deleted`` or ``unchanged``. In a dry
+run, Ironic returns the same steps and changes nothing; a plan is made from
+these steps.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -32,8 +40,9 @@ CHANGES_UNKNOWN = _(
 :func:`says_changes`."""
 
 _MEMBERS_AFTER_CHANGE = ('rules', 'revision')
-"""Members of which an answer to a change needs only one. The change has been
-made, so an error about the other member would be wrong."""
+"""Members of an answer to a change. If the answer has one of them, it comes
+from Ironic, and the change has been made. An error about the other member
+would be wrong then."""
 
 _RULES = '/inspection_rules'
 _REVISIONS = f'{_RULES}/revisions'
@@ -46,11 +55,12 @@ class Plan:
     """The steps that applying some rules would take.
 
     :ivar revision: the revision of the rule set on which the plan is based.
-    :ivar steps: the steps of the answer to a dry run, in the new order of the
-        rules. A step also has ``before`` and ``after``, the rule before and
-        after the change, or None.
+    :ivar steps: the steps for rules, in the new order of the rules. In
+        addition to the members of the answer, a step has ``before`` and
+        ``after``: the rule before and after the change. ``before`` of a new
+        rule and ``after`` of a deleted rule are None.
     :ivar in_force: all rules in force, including built-in rules.
-    :ivar tables: the steps of the answer for tables.
+    :ivar tables: the steps for tables.
     """
 
     revision: int
@@ -79,7 +89,9 @@ def replace_inspection_rules(
 ) -> dict[str, Any]:
     """Replace the stored rules, or return what replacing them would change.
 
-    :param revision: the revision that the user has seen.
+    :param rules: the rules that the rule set will have.
+    :param revision: the revision that the user has seen; None for any. If the
+        rule set has another revision, Ironic refuses the request.
     :param message: a message that is stored with the new revision.
     :param dry_run: whether to change nothing.
     :param prune: whether to remove stored rules that are not in ``rules``, and
@@ -98,30 +110,33 @@ def replace_inspection_rules(
         'revision': revision,
         'message': message,
     }
-    # An API of a release without tables would refuse the member.
+    # An older API has no tables, and would refuse this member.
     if tables is not None:
         body['tables'] = tables
-    identified_by: Sequence[str] = _MEMBERS_AFTER_CHANGE
+    # After a change, an answer with only one of these members is no error.
+    sufficient_members: Sequence[str] = _MEMBERS_AFTER_CHANGE
     if dry_run:
-        # A plan needs the steps of the rules.
-        identified_by = ()
+        # Nothing has been changed, and a plan cannot be made without "rules".
+        sufficient_members = ()
     return http.call_with_large_body(
         baremetal,
         'PUT',
         _RULES,
         body=body,
-        needed='rules',
+        required_member='rules',
         is_list=True,
-        identified_by=identified_by,
+        sufficient_members=sufficient_members,
         params={'dry_run': dry_run, 'prune': prune},
     )
 
 
 def revision_of(answer: Mapping[str, Any]) -> int | None:
-    """Return the new revision of the rule set from an answer to a change.
+    """Return the revision of the rule set from an answer, or None.
 
-    :returns: None if the answer has no revision. The change has been made even
-        then, so an error would be wrong.
+    After a change, a missing revision is no error, because the change has been
+    made nevertheless.
+
+    :param answer: the answer of :func:`replace_inspection_rules`.
     """
     revision = answer.get('revision')
     if isinstance(revision, int):
@@ -130,21 +145,25 @@ def revision_of(answer: Mapping[str, Any]) -> int | None:
 
 
 def says_changes(answer: Mapping[str, Any]) -> bool:
-    """Return whether an answer to a change says what was done.
+    """Return whether an answer to a change has complete steps.
 
-    Every rule needs an ``outcome``, e.g. ``updated``. Every table also needs
-    its ``name``. The change has been made even without them, so an error would
-    be wrong.
+    A step for a rule needs an ``outcome``, e.g. ``updated``. A step for a
+    table needs an ``outcome`` and a ``name``. The change has been made even if
+    they are missing, so the caller prints a warning instead of an error.
+
+    :param answer: the answer of :func:`replace_inspection_rules`.
     """
-    rules = answer.get('rules')
-    # An API of a release without tables has no such member.
-    tables = answer.get('tables') or []
-    if not isinstance(rules, list) or not isinstance(tables, list):
+    steps_for_rules = answer.get('rules')
+    # An older API has no tables, and does not return this member.
+    steps_for_tables = answer.get('tables') or []
+    if not isinstance(steps_for_rules, list):
         return False
-    for step in (*rules, *tables):
+    if not isinstance(steps_for_tables, list):
+        return False
+    for step in (*steps_for_rules, *steps_for_tables):
         if not isinstance(step, dict) or 'outcome' not in step:
             return False
-    return all('name' in table for table in tables)
+    return all('name' in step for step in steps_for_tables)
 
 
 def inspection_rule_revisions(
@@ -165,7 +184,7 @@ def get_inspection_rule_revision(baremetal, revision: int) -> dict[str, Any]:
         baremetal,
         'GET',
         f'{_REVISIONS}/{revision}',
-        needed='rules',
+        required_member='rules',
         is_list=True,
     )
 
@@ -181,9 +200,9 @@ def restore_inspection_rule_revision(
         baremetal,
         'POST',
         f'{_REVISIONS}/{revision}/restore',
-        needed='rules',
+        required_member='rules',
         is_list=True,
-        identified_by=_MEMBERS_AFTER_CHANGE,
+        sufficient_members=_MEMBERS_AFTER_CHANGE,
         json={},
     )
 
@@ -196,9 +215,12 @@ def plan(
 ) -> Plan:
     """Make the plan of applying rules, without changing anything.
 
-    The answer of Ironic has a step for every rule, e.g. ``{"uuid": ...,
-    "outcome": "updated", "fields": ["scope"]}``. In the plan, a step also has
-    the rule ``before`` and ``after``, which are not in the answer.
+    Ironic returns the steps of a dry run. They do not have the rules before
+    and after the change, so these are added here:
+
+    - ``before`` is the stored rule with the UUID of the step.
+    - ``after`` is None if the rule would be deleted, the stored rule if it is
+      not in the request and kept, and otherwise the rule of the request.
 
     :param rules: the rules as their author wrote them.
     :param prune: whether to remove stored rules that are not in ``rules`` and,
@@ -216,22 +238,22 @@ def plan(
     )
     _refuse_incomplete(answer, rules)
     in_force = list(inspection_rule.inspection_rules(baremetal, details=True))
-    stored = {
+    stored_by_uuid = {
         rule['uuid']: stored_rule.with_defaults(rule)
         for rule in in_force
         if not rule['built_in']
     }
     uuids_of_request = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
-    # The answer has the rules of the request in order, followed by the stored
-    # rules that are not in the request. With prune these are deleted,
-    # otherwise unchanged. For them, zip_longest returns None as the rule.
+    # The steps are in the order of the rules of the request. Further steps are
+    # for stored rules that are not in the request. With prune these are
+    # deleted, otherwise kept. For them, zip_longest gives None as the rule.
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         uuid = step['uuid']
-        before = stored.get(uuid)
-        if step['outcome'] == 'created' and uuid not in uuids_of_request:
-            # The UUID of a dry run is only a placeholder: applying the rules
-            # generates another UUID.
+        before = stored_by_uuid.get(uuid)
+        is_uuid_generated = uuid not in uuids_of_request
+        if step['outcome'] == 'created' and is_uuid_generated:
+            # Applying the rules generates another UUID than this dry run.
             uuid = KNOWN_LATER
         if step['outcome'] == 'deleted':
             after = None
@@ -247,12 +269,13 @@ def plan(
             )
         steps.append({**step, 'uuid': uuid, 'before': before, 'after': after})
     if not prune:
-        steps = _sort_as_stored(steps, stored)
+        # The stored rules keep their order, and new rules come last.
+        steps = _sort_as_stored(steps, stored_by_uuid)
     return Plan(
         revision=answer['revision'],
         steps=steps,
         in_force=in_force,
-        # An API of a release without tables has no such member.
+        # An older API has no tables, and does not return this member.
         tables=answer.get('tables') or (),
     )
 
@@ -262,38 +285,43 @@ def _refuse_incomplete(
 ) -> None:
     """Refuse an answer to a dry run from which no plan can be made.
 
+    A plan needs a step for every rule, and the revision: applying the plan
+    without it would overwrite changes that somebody else has made meanwhile.
+
+    :param answer: the answer to the dry run.
     :param rules: the rules of the request.
     :raises: Invalid if the revision is missing, or if there are fewer steps
         than rules.
     """
     if revision_of(answer) is None:
-        # A plan that is applied with the revision null would overwrite changes
-        # that somebody else has made in the meantime.
         raise exceptions.Invalid(
             _("Ironic's answer has no number of a revision, but %s")
             % json.dumps(answer.get('revision'))
         )
-    if len(answer['rules']) < len(rules):
+    steps = answer['rules']
+    if len(steps) < len(rules):
         raise exceptions.Invalid(
             _("Ironic's answer has a step for %(steps)d of %(rules)d rules")
-            % {'steps': len(answer['rules']), 'rules': len(rules)}
+            % {'steps': len(steps), 'rules': len(rules)}
         )
 
 
 def _sort_as_stored(
-    steps: Iterable[dict[str, Any]], stored: Iterable[str]
+    steps: Iterable[dict[str, Any]], stored_uuids: Iterable[str]
 ) -> list[dict[str, Any]]:
     """Sort steps in the order of the stored rules, with new rules last.
 
-    :param stored: the UUIDs of the stored rules, in order.
+    :param stored_uuids: the UUIDs of the stored rules, in order.
     """
-    place_by_uuid = {uuid: place for place, uuid in enumerate(stored)}
-    last_place = len(place_by_uuid)
+    position_by_uuid = {
+        uuid: position for position, uuid in enumerate(stored_uuids)
+    }
+    position_of_new = len(position_by_uuid)
 
-    def place_of(step: dict[str, Any]) -> int:
-        return place_by_uuid.get(step['uuid'], last_place)
+    def position_of(step: dict[str, Any]) -> int:
+        return position_by_uuid.get(step['uuid'], position_of_new)
 
-    return sorted(steps, key=place_of)
+    return sorted(steps, key=position_of)
 
 
 def _rule_after_update(
@@ -301,14 +329,16 @@ def _rule_after_update(
 ) -> dict[str, Any]:
     """Return a stored rule in its state after an update.
 
+    Only the fields that Ironic would change are taken from the new rule. The
+    other fields may be written in another form there, which Ironic considers
+    equal.
+
     :param before: the stored rule.
     :param wanted: the rule as its author wrote it, with defaults.
     :param fields: the names of the fields that Ironic would change.
     :returns: the fields that an author may set, with the UUID.
     """
     after = {name: before[name] for name in model.WRITABLE}
-    # Ironic may consider two forms of a field equal, so only the fields that
-    # the answer names are changed.
     for name in fields:
         if name in after:
             after[name] = wanted[name]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for traits that openstacksdk lacks."""
+"""Requests for traits, and for nodes by their traits, that openstacksdk lacks.
+
+All functions take ``baremetal``, the bare metal proxy of an openstacksdk
+connection.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -24,11 +28,13 @@ def nodes(
 ) -> Iterator[node.Node]:
     """Yield nodes like ``baremetal.nodes``, filtered by their traits.
 
-    openstacksdk does not send these filters, and would list all nodes.
+    ``baremetal.nodes`` does not send filters by traits. So they are added to
+    the path of the request, e.g. ``/nodes?traits=CUSTOM_A,CUSTOM_B``.
 
+    :param details: whether the nodes have all their fields.
     :param traits: nodes must have all of these traits.
     :param traits_any: nodes must have at least one of these traits.
-    :param not_traits: nodes must not have all of these traits.
+    :param not_traits: nodes must lack at least one of these traits.
     :param not_traits_any: nodes must have none of these traits.
     :param query: any other parameters of ``baremetal.nodes``.
     """
@@ -47,8 +53,8 @@ def nodes(
     path = node.Node.base_path
     if details:
         path += '/detail'
-    # The SDK formats the path with the operator "%", so percent signs must be
-    # doubled.
+    # openstacksdk formats the path with the operator "%", so percent signs
+    # must be doubled.
     path_for_sdk = f'{path}?{query_string}'.replace('%', '%%')
     return node.Node.list(baremetal, base_path=path_for_sdk, **query)
 
@@ -66,7 +72,7 @@ def traits(
         baremetal,
         'GET',
         '/traits',
-        needed='traits',
+        required_member='traits',
         is_list=True,
         microversion=MICROVERSION,
         params=http.without_none(name=name, associated=associated),

@@ -245,7 +245,11 @@ class LargeTestCase(base.TestCase):
     def send(self, body):
         ironic = Baremetal()
         http.call_with_large_body(
-            ironic, 'PUT', '/inspection_rules', body=body, needed='rules'
+            ironic,
+            'PUT',
+            '/inspection_rules',
+            body=body,
+            required_member='rules',
         )
         return ironic.arguments
 
@@ -304,7 +308,7 @@ class TooLargeTestCase(base.TestCase):
             'PUT',
             '/inspection_rules',
             body={},
-            needed='rules',
+            required_member='rules',
         )
 
     def test_the_option_of_ironic_is_named(self):
@@ -334,7 +338,7 @@ class ProblemsTestCase(base.TestCase):
             ironic,
             'PUT',
             '/inspection_rules',
-            needed='rules',
+            required_member='rules',
         )
         return http.read_problems(exc)
 
