@@ -72,7 +72,7 @@ class StockRule:
 
     @property
     def priority(self) -> int:
-        """The priority of the rule; a rule in a file may have none."""
+        """The priority of the rule; 0 if a rule in the file has none."""
         return self.fields.get('priority') or 0
 
 

@@ -61,9 +61,9 @@ class WrittenTable:
     def place(self, pointer: str = '') -> Place:
         """Return the line and column of a value in the table.
 
-        The position of a row is not known, and a missing value has none. In
-        both cases, return the position of the closest value that contains it:
-        for ``/types/cpus`` it may be that of ``/types``.
+        The position of a row is not known, and a missing value has no
+        position. In both cases, return the position of the closest value that
+        contains it: for ``/types/cpus``, it may be the position of ``/types``.
 
         :param pointer: RFC 6901 pointer into the table.
         """
@@ -97,11 +97,11 @@ class Document:
     def place(self, index: int, pointer: str = '') -> Place:
         """Return the line and column of a value in an entry.
 
-        If there is no such value, return the position of the closest value
-        that contains it: for ``/actions/0/op`` it may be that of
+        If the value does not exist, return the position of the closest value
+        that contains it: for ``/actions/0/op``, it may be the position of
         ``/actions/0``.
 
-        :param index: number of the entry, from zero.
+        :param index: the number of the entry, from zero.
         :param pointer: RFC 6901 pointer into the entry.
         """
         while (index, pointer) not in self.places:

@@ -87,20 +87,21 @@ class WrittenRule:
     def language_note(self) -> exceptions.Problem | None:
         """The note that the rule is in another language, or None.
 
-        The other languages are those of ironic-inspector and stock Ironic.
+        The other language is either ironic-inspector's or stock Ironic's.
         """
         if self.is_of_inspector:
             return exceptions.Problem('', OF_INSPECTOR)
         return stock_form.find_sign(self.entry)
 
     def place(self, pointer: str = '') -> document.Place:
-        """Return the line and column of a value.
+        """Return the line and column of a value in the rule.
 
-        :param pointer: the pointer to the value in this engine's form of the
-            rule.
+        :param pointer: the pointer to the value after the rule is converted to
+            the language of this package.
         """
         if self.is_of_inspector:
-            # In the language of ironic-inspector, arguments are beside the op.
+            # In the language of ironic-inspector, arguments are beside the op:
+            # "/actions/0/args/path" is "/actions/0/path".
             pointer = pointer.replace('/args', '', 1)
         return self.source.place(self.index, pointer)
 
@@ -129,6 +130,7 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
 
     :param entry: the entry, of any type. It may be in the language of
         ironic-inspector.
+    :param ops: the installed conditions and actions.
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
@@ -159,6 +161,7 @@ def parse_all(
     A rule in the language of stock Ironic or ironic-inspector is accepted, but
     the caller is warned of it.
 
+    :param ops: the installed conditions and actions.
     :param warn: called with a line for each rule of stock Ironic, and for
         the first rule of ironic-inspector in each file.
     :raises: :class:`.exceptions.InvalidDocument` at the first rule that is
@@ -438,6 +441,7 @@ def read_operations(
         belong to a rejected rule if ``skip`` names the invalid ones.
     :param pointer: the pointer to the list of operations, e.g.
         ``/conditions``, ``/actions`` or ``/actions/0/when``.
+    :param ops: the installed conditions and actions.
     :param inside: the key under which an operation has conditions of its own:
         ``when`` if these are actions, ``conditions`` if these are conditions.
     :param skip: pointers to operations of this list that must be skipped, e.g.

@@ -237,7 +237,7 @@ def _read_content(path: str) -> bytes:
 def _open_without_waiting(path: str, flags: int) -> int:
     """Open a file, even a pipe without a writer, and return its descriptor.
 
-    Without ``O_NONBLOCK``, opening such a pipe would wait for a writer.
+    Without ``O_NONBLOCK``, opening this pipe would wait for a writer.
 
     :param flags: the flags that Python's ``open`` passes.
     """
@@ -407,14 +407,13 @@ def _decode_item(text: str, begin: int) -> tuple[typing.Any, int]:
 
 
 def _skip_white_space(text: str, position: int) -> int:
-    """Return the position of the next character that is not white space.
+    """Return the first position from which the text is not white space.
 
-    Return the length of the text if there is none.
+    If only white space follows, this is the length of the text.
+
+    :param position: the position where the search begins.
     """
-    while (
-        text[position : position + 1]
-        and text[position] in _WHITE_SPACE_OF_JSON
-    ):
+    while position < len(text) and text[position] in _WHITE_SPACE_OF_JSON:
         position += 1
     return position
 

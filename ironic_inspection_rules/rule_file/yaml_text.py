@@ -154,9 +154,9 @@ def dump(value: typing.Any, **options: typing.Any) -> str:
         text.replace('\n', '')
     )
     if has_control_character:
-        # FastDumper does not escape some control characters, e.g. those that
-        # reverse the direction of text. So write the data with Dumper, which
-        # escapes them.
+        # FastDumper does not escape some control characters, e.g. characters
+        # that reverse the direction of text. So write the data with Dumper,
+        # which escapes all of them.
         text = str(yaml.dump(value, **{**options, 'Dumper': Dumper}))
     return text
 
@@ -338,8 +338,8 @@ def _find_extent_of_alias(
     - In ``&a [*a]``, the alias is inside its own value, which is therefore
       infinitely deep. The result has the maximum depth. Together with the list
       around the alias it is too deep, so the caller rejects the file.
-    - If there is no such anchor, YAML rejects the file later. Until then, the
-      alias counts as a single value.
+    - If the file has no anchor of that name, YAML rejects the file later. Here
+      the alias counts as a single value.
 
     :param name: the name of the anchor, e.g. ``a`` for ``*a``.
     :param anchored: the extents of the values that have ended, by anchor.
@@ -358,8 +358,8 @@ def _check_bounds(text: str) -> None:
 
     With aliases of aliases, a few lines of YAML can stand for billions of
     values: ``a: &a [x, x]``, ``b: &b [*a, *a]``, and so on. So the depth and
-    the number of values are computed from the events of YAML, before any value
-    is built.
+    the number of values are computed before any value is built, from events
+    such as "a list begins", "a scalar", "an alias" and "a list ends".
 
     :raises: MarkedYAMLError if the text is nested too deeply, or if its
         aliases stand for too many values.
@@ -406,8 +406,8 @@ def _find_problem(node: yaml.Node, text: str) -> str | None:
 
     - A list or a mapping must not have a type of its own, e.g. ``!!set``.
     - A mapping must not be a field without quotes, e.g. ``{node.name}``.
-    - A scalar must not begin with "!", because YAML then reads a tag. It must
-      be written in quotes: ``"!eq"``.
+    - A scalar must not have a tag of its own. YAML reads ``!eq`` as a tag, so
+      it must be written in quotes: ``"!eq"``.
 
     The values inside a list or a mapping are not checked.
 

@@ -406,8 +406,8 @@ def read_problems(
     ``{"problems": [{"pointer": "/rules/0/scope", "detail": ...}]}``.
 
     :param exc: the error that the request has raised.
-    :returns: an empty list if the error has no such problems, e.g. because it
-        is another error, or the answer of a proxy.
+    :returns: an empty list if the error has no list of problems, because it is
+        another error of Ironic or the answer of a proxy.
     """
     if exc.response is None:
         return []

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for inspection requests and reapplying that openstacksdk lacks."""
+"""Requests for inspection requests and reapplying that openstacksdk lacks.
+
+Ironic stores the data that a machine has posted as an inspection request,
+which a worker processes later.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +15,7 @@ _REQUESTS = '/inspection_requests'
 
 
 def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
-    """Yield requests, oldest first, page by page.
+    """Yield inspection requests, oldest first, page by page.
 
     :param query: ``node``, ``state``, ``limit``, ``marker``; None means not
         given.
@@ -26,14 +30,14 @@ def inspection_requests(baremetal, **query: Any) -> Iterator[dict[str, Any]]:
 
 
 def get_inspection_request(baremetal, uuid: str) -> dict[str, Any]:
-    """Return a request."""
+    """Return an inspection request."""
     return http.call(
         baremetal, 'GET', f'{_REQUESTS}/{uuid}', required_member='uuid'
     )
 
 
 def abort_inspection_request(baremetal, uuid: str) -> None:
-    """Abort a request that has not been processed yet."""
+    """Abort an inspection request that has not been processed yet."""
     http.delete(baremetal, f'{_REQUESTS}/{uuid}')
 
 
@@ -41,7 +45,7 @@ def reapply_inspection(baremetal, node: str, **data: Any) -> dict[str, Any]:
     """Run hooks and rules again on the data that the ramdisk of a node sent.
 
     :param data: ``inventory`` and ``plugin_data`` to use instead.
-    :returns: the request.
+    :returns: the inspection request, which a worker processes later.
     """
     return http.call(
         baremetal,

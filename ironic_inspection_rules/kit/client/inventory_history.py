@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Requests for kept inventories, their differences, parts, and replay."""
+"""Requests for the kept inventories of machines, and for their parts.
+
+Ironic can keep the inventory of every inspection. A part is e.g. a disk or a
+DIMM, and is known by its serial number or another identity of its own. To
+replay means to evaluate rules again on kept inspections.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -54,7 +59,7 @@ def diff(
 
 
 def parts(baremetal, identity: str) -> list[dict[str, Any]]:
-    """Find the nodes that have contained a part, the newest first.
+    """Return the nodes that contain or have contained a part, newest first.
 
     :param identity: the part's serial number, WWN or MAC address.
     """
@@ -81,15 +86,20 @@ def replay_page(
 ) -> dict[str, Any]:
     """Evaluate rules on the kept inspections of a page of nodes.
 
-    :param nodes: filters, or a list of names and UUIDs.
+    :param nodes: filters that select nodes, or a list of names and UUIDs.
     :param rules: the rules to evaluate together with the rules in force, as if
         they were applied; None for the rules of the time of an inspection.
     :param since: a time; earlier inspections are skipped.
-    :param prune: whether stored rules that are not in ``rules`` are removed.
+    :param limit: the maximum number of nodes of the page.
+    :param marker: ``next`` of the previous page.
+    :param prune: whether to leave out stored rules that are not in ``rules``.
     :param tables: the JSON form of the tables to use; None for no tables.
     :returns: ``runs``, and ``next``, the marker of the next page, which is
         None after the last page.
     """
+    # Omit members that have their default, including false. The API of an
+    # older release may not know a member, and would refuse it even if it is
+    # false.
     request = http.without_none(
         nodes=nodes,
         rules=rules,
