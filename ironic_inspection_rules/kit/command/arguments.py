@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments that commands on files share, e.g. --node and --inventory."""
+"""Arguments that commands on files share, e.g. --node and --inventory.
+
+The words of a command line are options with their values, and files. In
+``test --inventory a b -f json rules.yaml``, the words ``a`` and ``b`` are
+values of ``--inventory``, and ``rules.yaml`` is a file. argparse would also
+take files that follow ``a`` and ``b`` for values, so :func:`arrange_words`
+moves the files to the front.
+"""
 
 import argparse
 import collections
@@ -18,30 +25,32 @@ from ironic_inspection_rules.i18n import _
 
 STANDARD_OUTPUT = '-'
 
-_END = '--'
+_END_OF_OPTIONS = '--'
+"""A word after which all words are files, even if they begin with a dash."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Option:
     """An option on a command line.
 
-    :ivar words: the option and its values, e.g. ``['--by', 'a', 'b']``.
+    :ivar words: the option and its values so far, e.g. ``['--by', 'a', 'b']``.
     :ivar action: the declaration of the option in the parser; None if the
         command has no such option.
-    :ivar place: the number of files before the option.
+    :ivar files_before: the number of files before the option.
     """
 
     words: list[str]
     action: argparse.Action | None
-    place: int
+    files_before: int
 
     def takes(self, word: str) -> bool:
         """Return whether the next word is a value of this option.
 
-        An option with one or several values takes any first word except
-        another option. An option with several values takes more words as long
-        as its type accepts them. An option such as ``--format=json`` takes
-        none.
+        An unknown option, an option without values such as ``--coverage``, and
+        an option that contains its value such as ``--format=json`` take no
+        word. Any other option takes one word unless this is an option itself.
+        An option with several values such as ``--by`` also takes the words
+        after the first, as long as its type accepts them.
         """
         # In argparse, None means one value, and "+" means one or several
         # values.
@@ -56,8 +65,8 @@ class _Option:
         takes_several = self.action.nargs == '+'
         if not takes_several or word.startswith('-'):
             return False
-        # The type of --by refuses files, so "--by a b rules.yaml" leaves the
-        # file for the command.
+        # The option has a value, and may take more. The type of --by refuses
+        # files, so "--by a b rules.yaml" leaves the file for the command.
         try:
             if callable(self.action.type):
                 self.action.type(word)
@@ -73,11 +82,12 @@ def arrange_words(
 
     argparse would give all following words to an option with several values,
     including files. Here the option only gets the words that its type accepts.
-    If files are then missing, its last values become files: ``--inventory A B
-    RULES`` becomes ``RULES --inventory A B``. Unknown options are left to the
-    parser, which reports them.
+    If the command then has too few files, the last values of options become
+    files: ``--inventory A B RULES`` becomes ``RULES --inventory A B``. Unknown
+    options are left to the parser, which reports them.
 
-    :param actions: the arguments of the command, files and options.
+    :param actions: the arguments that the parser of the command declares:
+        files and options.
     :param words: the words as a user typed them.
     """
     declared = list(actions)
@@ -88,13 +98,14 @@ def arrange_words(
         is_option = bool(action.option_strings)
         if not is_option and action.nargs in (None, '+'):
             needed_files += 1
-    _give_values_to_files(options, files, missing=needed_files - len(files))
+    missing_files = max(0, needed_files - len(files))
+    _turn_values_into_files(options, files, missing_files)
     option_words: list[str] = []
     for option in options:
         option_words += option.words
-    # Files whose name looks like an option must come after "--".
+    # A file whose name begins with a dash must come after "--".
     if any(_is_option(word) for word in files):
-        return [*option_words, _END, *files]
+        return [*option_words, _END_OF_OPTIONS, *files]
     return [*files, *option_words]
 
 
@@ -103,18 +114,18 @@ def _split_words(
 ) -> tuple[list[_Option], list[str]]:
     """Divide the words of a command line into options and files.
 
-    A file is a word that no option takes, or any word after ``--``. For
-    example, ``rules.yaml -f json`` has the file ``rules.yaml`` and the option
-    ``-f`` with its value.
+    A file is a word that no option takes, or any word after ``--``.
 
-    :param declared: the arguments of the command, files and options.
+    :param declared: the arguments that the parser of the command declares.
+    :returns: the options and the files. For example, ``rules.yaml -f json``
+        has the option ``-f json`` and the file ``rules.yaml``.
     """
     options: list[_Option] = []
     files: list[str] = []
     words_left = collections.deque(words)
     while words_left:
         word = words_left.popleft()
-        if word == _END:
+        if word == _END_OF_OPTIONS:
             files += words_left
             break
         if not _is_option(word):
@@ -123,7 +134,7 @@ def _split_words(
         option = _Option(
             words=[word],
             action=_find_option(declared, word),
-            place=len(files),
+            files_before=len(files),
         )
         while words_left and option.takes(words_left[0]):
             option.words.append(words_left.popleft())
@@ -131,34 +142,35 @@ def _split_words(
     return options, files
 
 
-def _give_values_to_files(
-    options: Sequence[_Option], files: list[str], missing: int
+def _turn_values_into_files(
+    options: Sequence[_Option], files: list[str], count: int
 ) -> None:
-    """Turn the last values of options into the files that are missing.
+    """Move the last values of options to ``files``, as far as there are any.
 
     For example, in ``--inventory A B RULES`` the option has taken three words,
     the last of which is the file that the command needs. Both the options and
     ``files`` are modified. Files keep their order on the command line.
 
-    :param missing: how many files are missing; nothing is moved if this is 0
-        or less.
+    :param count: the number of values to move.
     """
-    still_missing = missing
-    # Start with the last option, so that the places of earlier options stay
-    # valid.
+    left_to_move = count
+    # Start with the last option. Its files are inserted behind the files of
+    # earlier options, whose "files_before" thus stays valid.
     for option in reversed(options):
         # Every option keeps its name and one value.
-        spare = len(option.words) - 2
-        moved = max(0, min(still_missing, spare))
-        start = len(option.words) - moved
-        # Insert them between the files before and after the option.
-        files[option.place : option.place] = option.words[start:]
+        spare_values = max(0, len(option.words) - 2)
+        moved_count = min(left_to_move, spare_values)
+        start = len(option.words) - moved_count
+        moved_words = option.words[start:]
         del option.words[start:]
-        still_missing -= moved
+        # Insert them between the files before and after the option.
+        place = option.files_before
+        files[place:place] = moved_words
+        left_to_move -= moved_count
 
 
 def _is_option(word: str) -> bool:
-    """Return whether a word is an option; "-" is standard input."""
+    """Return whether a word is an option, unlike "-", the standard input."""
     return word.startswith('-') and word != STANDARD_OUTPUT
 
 
@@ -166,10 +178,14 @@ class FileCommand(command.Command):
     """A command that works on files."""
 
     example = ''
-    """The words of a call, which its help shows."""
+    """Arguments of the command, which its help shows as an example."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return a parser with the arguments of the command."""
+        """Return a parser with the arguments of the command.
+
+        :param prog_name: the words before the arguments, e.g.
+            ``ironic-inspection-rules lint``.
+        """
         parser = super().get_parser(prog_name)
         show_example(parser, self.example)
         self.add_arguments(parser)
@@ -180,10 +196,14 @@ class FileCommand(command.Command):
 
 
 def show_example(parser: argparse.ArgumentParser, words: str) -> None:
-    """Show an example of the command at the end of its help."""
+    """Show an example of the command at the end of its help.
+
+    :param words: the arguments of the example; without any, nothing is shown.
+    """
     if not words:
         return
-    # An epilog would be joined with the epilog of cliff.
+    # Use a group of arguments with this text and no arguments, because the
+    # epilog of the parser would be joined with the epilog of cliff.
     parser.add_argument_group(_('example'), f'{parser.prog} {words}')
 
 
@@ -244,6 +264,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def write(path: str, text: str, output: typing.TextIO) -> None:
     """Write a text to a file, or to ``output`` if the path is "-".
 
+    :param output: the standard output of the command.
     :raises: OSError with the name of the file.
     """
     if path == STANDARD_OUTPUT:
@@ -323,13 +344,16 @@ def parse_revision(text: str) -> int:
 def _find_option(
     declared: Iterable[argparse.Action], word: str
 ) -> argparse.Action | None:
-    """Find the option that a word names, e.g. ``--inventory`` for ``--inv``.
+    """Find the declaration of an option that a user typed.
 
-    :param word: an option, which may be followed by ``=`` and a value. A long
-        option may be abbreviated if the abbreviation is unique.
+    Like argparse, this accepts an abbreviation of a long option if only one
+    option begins with it, e.g. ``--inv`` for ``--inventory``.
+
+    :param declared: the arguments that the parser of the command declares.
+    :param word: the option, which ``=`` and a value may follow.
     :returns: None if no option or several options match. None also for a short
-        option with its value in the same word, e.g. ``-ofile``, because it
-        takes no further word.
+        option with its value in the same word, e.g. ``-ofile``; this is
+        correct for callers, because the option takes no further word.
     """
     name = word.partition('=')[0]
     # argparse only allows abbreviations of long options.

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``lint``, ``convert`` and ``schema``: options and output."""
+"""Implement ``lint``, ``convert`` and ``schema``: options and output.
+
+``lint`` checks files of rules and prints findings. A finding is a mistake at
+one place of a file; its level is error, warning or note. ``--fix`` first
+corrects mistakes that have only one possible correction.
+
+``convert`` writes the rules of ironic-inspector or stock Ironic in the
+language of this package. A loss is something that cannot be converted, or
+that may behave differently.
+
+``schema`` prints the JSON Schema by which editors check and complete rules.
+"""
 
 import argparse
 import collections
@@ -95,37 +106,42 @@ class Lint(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the findings. With ``--fix``, first correct the files.
 
-        :returns: the exit status: 1 if a finding is an error or a warning.
+        :returns: the exit status: 1 if a finding is an error or a warning,
+            otherwise 0.
         """
         if parsed_args.fix:
-            self._mend(parsed_args.files, parsed_args.format)
+            self._correct_files(parsed_args.files, parsed_args.format)
         # After corrections, these are the remaining findings.
         findings = _run_checks(parsed_args)
-        text = _PRINTERS[parsed_args.format](findings)
+        format_findings = _PRINTERS[parsed_args.format]
+        text = format_findings(findings)
         if text:
             self.app.stdout.write(f'{text}\n')
         if any(finding.is_problem for finding in findings):
             return 1
         return 0
 
-    def _mend(self, paths: list[str], findings_format: str) -> None:
-        """Correct files in place, and print the corrections.
+    def _correct_files(self, paths: list[str], findings_format: str) -> None:
+        """Correct files in place, and print a line for each correction.
 
         :param paths: files and folders.
-        :param findings_format: ``table``, ``json`` or ``sarif``. Corrections
-            are only printed with a table, because programs that read the other
-            formats would not expect them.
+        :param findings_format: the format of the findings: ``table``, ``json``
+            or ``sarif``. Corrections are only printed with a table, because
+            programs that read the other formats would not expect them.
         """
-        # Standard input cannot be corrected, and can be read only once.
+        # Standard input cannot be corrected. It must not be read here either,
+        # because the checks could not read it again.
         files = table_file.read_files(
             path for path in paths if path != document.STDIN
         )
         # A file may occur twice, e.g. in a folder and by itself.
         distinct_paths = dict.fromkeys(file.path for file in files)
         for path in distinct_paths:
+            # This writes the file if anything is corrected.
             mendings = mended_file.mend(path, registry.installed())
             if findings_format != 'table':
                 continue
+            # Sorted by line.
             for mending in sorted(mendings):
                 self.app.stdout.write(
                     _('%(path)s:%(line)d: mended: %(what)s\n')
@@ -136,12 +152,13 @@ class Lint(arguments.FileCommand):
 def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
     """Run all checks, and return the findings of checks that are not ignored.
 
-    A progress bar is shown while the rules are tried on inventories.
+    If inventories are given, rules are tried on them too, while a progress bar
+    is shown.
 
     :param parsed_args: the options of :class:`Lint`.
     """
     inventories = machine_test.find_inventories(parsed_args.inventory)
-    # The fields of an inventory depend on the inspect interface and on the
+    # Which fields an inventory has depends on the inspect interface and on the
     # release of Ironic.
     target = inventory_fields.InspectionTarget(
         parsed_args.interface, parsed_args.ironic
@@ -149,6 +166,7 @@ def _run_checks(parsed_args: argparse.Namespace) -> list[lint.Finding]:
     with progress.show_machine_bar(
         len(inventories), hidden=not inventories
     ) as advance:
+        # The site is where the rules will run, as far as the options say.
         site = lint.Site(target, inventories, advance)
         findings = lint.lint(parsed_args.files, registry.installed(), site)
     return [
@@ -168,10 +186,10 @@ def _parse_release(text: str) -> str:
 
 
 def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
-    """Return a table of findings, followed by a line with their numbers.
+    """Return a table of findings, followed by a line that counts them.
 
-    The line is e.g. ``1 error, 2 warnings, 0 notes; files: 1``. If there are
-    no findings, the text is empty.
+    The line is e.g. ``1 error, 2 warnings, 0 notes; files: 1``, where only
+    files with findings are counted. Without findings, the text is empty.
     """
     if not findings:
         return ''
@@ -209,7 +227,7 @@ def _as_table(findings: typing.Sequence[lint.Finding]) -> str:
 
 
 def _as_json(findings: typing.Sequence[lint.Finding]) -> str:
-    """Return findings as a list in JSON, with all their fields."""
+    """Return findings as JSON: a list of objects with all their fields."""
     plain = [dataclasses.asdict(finding) for finding in findings]
     return json.dumps(plain, indent=2)
 
@@ -254,13 +272,14 @@ class Convert(arguments.FileCommand):
         """Write the converted rules, and report losses on standard error.
 
         :returns: the exit status: 1 if anything is lost or may behave
-            differently.
+            differently, otherwise 0.
         :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read;
             OSError if a file cannot be written. In both cases the shell exits
             with status 1.
         """
-        # Rules of ironic-inspector are recognized by their form, regardless of
-        # this option.
+        # Rules of stock Ironic have the same form as rules of this package, so
+        # only "--from" tells them apart. Rules of ironic-inspector are
+        # recognized by their form.
         is_stock = parsed_args.language == 'ironic'
         texts = []
         losses = []
@@ -315,7 +334,10 @@ class Schema(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print the schema, with the columns of tables in the given files."""
+        """Print the JSON Schema.
+
+        If files with tables are given, it also has the names of their columns.
+        """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         json_schema = schema.schema(

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``collect``, which prints the inventory of this machine."""
+"""Implement ``collect``, which prints the inventory of this machine.
+
+The inventory is made by the collectors of ironic-python-agent, the program in
+the ramdisk that Ironic boots for inspection. The package of the agent is
+optional, so it is only imported when the command runs.
+"""
 
 import argparse
 import importlib.util
@@ -44,10 +49,13 @@ class Collect(arguments.FileCommand):
         )
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Write the inventory as JSON.
+        """Write the inventory as JSON to the given file.
 
-        :raises: InspectionRulesError that names missing programs.
+        :raises: InspectionRulesError that names all missing programs and
+            packages.
         """
+        # List everything that is missing, so that a user can install it at
+        # once.
         missing = []
         for tool, package in _TOOLS.items():
             if not shutil.which(tool):
@@ -80,11 +88,15 @@ class Collect(arguments.FileCommand):
 
 
 def _do_nothing(_manager: typing.Any) -> None:
-    """Replace :meth:`GenericHardwareManager.initialize`."""
+    """Replace :meth:`GenericHardwareManager.initialize` of the agent."""
 
 
 def _collect_data() -> dict[str, typing.Any]:
-    """Run the agent's default collector, and return the data as posted."""
+    """Run the agent's default collector on this machine.
+
+    :returns: the data that the agent would post to Ironic, e.g.
+        ``{'inventory': {'cpu': {…}, 'disks': […], …}, …}``.
+    """
     # The agent is imported here because it is large and may be missing.
     from ironic_python_agent import config  # noqa: F401 registers options
     from ironic_python_agent import encoding
@@ -100,11 +112,12 @@ def _collect_data() -> dict[str, typing.Any]:
     # In a ramdisk, the agent first assembles RAIDs, sets up multipath and
     # loads modules, which must not be done on a machine in use.
     hardware.GenericHardwareManager.initialize = _do_nothing
-    # All collectors take this argument; the default collector adds no
-    # failures.
+    # Every collector takes an object for its failures. The default collector
+    # never adds any, so the failures are not read.
     failures = utils.AccumulatedFailures(exc_class=errors.InspectionError)
     data: dict[str, typing.Any] = {}
     inspector.collect_default(data, failures)
-    # The data contain objects of the agent, e.g. disks, which its encoder
-    # converts to JSON.
-    return json.loads(encoding.RESTJSONEncoder().encode(data))
+    # The data contain objects of the agent, e.g. for disks. The agent's
+    # encoder converts them to JSON, which is decoded to plain data.
+    encoded = encoding.RESTJSONEncoder().encode(data)
+    return json.loads(encoded)

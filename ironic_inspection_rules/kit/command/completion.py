@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``completion``, which prints scripts that complete commands."""
+"""Implement ``completion``, which prints scripts that complete commands.
+
+When a user types part of a command and presses the tab key, the shell calls
+the script, which offers the words that may come next. For example, after
+``ironic-inspection-rules`` these are ``lint``, ``test`` and so on; after
+``ironic-inspection-rules lint -f``, the choices ``json``, ``sarif`` and
+``table``.
+
+The words are read from the parsers of the commands, and the scripts of bash,
+fish and zsh are made from the same :class:`CommandWords`.
+"""
 
 import argparse
 from collections.abc import Iterable, Iterator
@@ -25,14 +35,16 @@ _GROUPS = {
 
 @dataclasses.dataclass(frozen=True)
 class CommandWords:
-    """The words that may follow each other in a call of a command.
+    """The words of a command, its options and their values.
 
     :ivar program: ``ironic-inspection-rules`` or ``openstack``.
     :ivar words: the words of the command, e.g. ``('lint',)``.
     :ivar help: the first line of its help.
-    :ivar options: the possible values by option; empty if the option takes any
-        value, or no value.
-    :ivar choices: fixed words that the command takes in addition to options.
+    :ivar options: the choices of each option, e.g. ``{'--format': ('json',
+        'table'), '--fix': ()}``. An option that takes any value, or no value,
+        has no choices.
+    :ivar choices: the choices of its positional arguments, e.g. ``('bash',
+        'fish', 'zsh')`` for the command ``completion``.
     :ivar valued: the options that need a value.
     """
 
@@ -45,9 +57,10 @@ class CommandWords:
 
 
 def load_commands() -> list[CommandWords]:
-    """Load all commands of this package that can be imported.
+    """Return the words of all commands of this package, sorted.
 
-    Without python-openstackclient, the commands of ``openstack`` are missing.
+    Commands that cannot be imported are skipped: without
+    python-openstackclient, these are the commands of ``openstack``.
     """
     all_commands = []
     for program, group in _GROUPS.items():
@@ -63,12 +76,13 @@ def load_commands() -> list[CommandWords]:
 def _load_command(
     program: str, point: importlib.metadata.EntryPoint
 ) -> CommandWords:
-    """Load a command, and read the words that complete it from its parser.
+    """Import a command, and return its words, which its parser declares.
 
     :param program: the program to which the command belongs.
     :param point: the entry point of the command.
     """
-    # The name is e.g. "baremetal_inspection_rule_apply".
+    # The name has the words of the command, with underscores between them:
+    # "baremetal_inspection_rule_apply".
     words = tuple(point.name.split('_'))
     # A parser only needs these attributes of the application.
     application = types.SimpleNamespace(
@@ -76,6 +90,7 @@ def _load_command(
     )
     command = point.load()(application, None)
     parser = command.get_parser(' '.join((program, *words)))
+    # argparse has no public list of the arguments of a parser.
     options = {}
     choices: list[str] = []
     valued: list[str] = []
@@ -104,9 +119,11 @@ def _load_command(
 def _next_words(
     all_commands: Iterable[CommandWords],
 ) -> dict[tuple[str, ...], list[str]]:
-    """Return the words that may come next, by the words before them.
+    """Return the words of commands that may come next, by the words before.
 
-    An example is ``{('openstack', 'baremetal'): ['inspection', 'node']}``.
+    For example, for the commands ``baremetal inspection list`` and ``baremetal
+    node replay`` of ``openstack``, the result has ``('openstack',
+    'baremetal'): ['inspection', 'node']``.
     """
     next_words_by_words: dict[tuple[str, ...], list[str]] = {}
     for command in all_commands:
@@ -122,30 +139,36 @@ def _next_words(
 def _case_branches(all_commands: list[CommandWords]) -> Iterator[str]:
     """Yield the branches of the ``case`` of a script for bash or zsh.
 
-    The patterns match the words before the completed word. A shell uses the
-    first branch that matches, so more specific branches come first.
+    Their patterns match the words before the word that is completed. A shell
+    uses the first branch that matches, so more specific branches come first::
+
+        "ironic-inspection-rules") offered="lint test" ;;
+        "ironic-inspection-rules lint"*" -f") offered="json table" ;;
+        "ironic-inspection-rules lint"*) offered="-f --fix" ;;
     """
-    # Complete the next word of the command.
+    # Branches that offer the next word of a command.
     for words_before, next_words in _next_words(all_commands).items():
         yield _case_branch(f'"{" ".join(words_before)}"', next_words)
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
-        # Complete the value of the option that is the last word.
+        # Branches that offer the values of an option, after the option.
         for option, choices in command.options.items():
-            # A branch without choices offers no words, so the shell completes
-            # files.
+            # An option that takes any value needs a branch too. It offers no
+            # words, so the shell completes files.
             if choices or option in command.valued:
                 yield _case_branch(f'"{before}"*" {option}"', choices)
-        # Otherwise, complete fixed words and options of the command.
+        # A branch that offers the options and positional arguments.
         yield _case_branch(
             f'"{before}"*', (*command.choices, *command.options)
         )
 
 
 def _case_branch(pattern: str, offered: Iterable[str]) -> str:
-    """Return a branch of ``case`` that offers words.
+    """Return a branch of ``case`` that offers words to complete.
 
     An example is ``"openstack") offered="baremetal" ;;``.
+
+    :param pattern: matches the words before the word that is completed.
     """
     return f'    {pattern}) offered="{" ".join(offered)}" ;;'
 
@@ -261,23 +284,31 @@ def fish(all_commands: list[CommandWords]) -> str:
     """Return a script that completes commands in fish.
 
     Fish needs a ``complete`` line for every word, with a condition on the
-    words before it.
+    words before it::
+
+        complete -c openstack -n "__…_before openstack" -f -a baremetal -d ''
     """
     name = 'ironic_inspection_rules'
+    # Define the functions that the conditions call: "__…_before", whether
+    # exactly the given words were typed, and "__…_within", whether the typed
+    # words begin with them.
     lines = [_FISH.format(name=name, client=CLIENT)]
     help_by_words = {
         (command.program, *command.words): command.help
         for command in all_commands
     }
+    # The words of commands. -f: do not offer files; -a: offer this word; -d:
+    # show this help beside it.
     for words_before, next_words in _next_words(all_commands).items():
         condition = f'__{name}_before {" ".join(words_before)}'
         for word in next_words:
-            # A word that does not complete a command has no help.
+            # There is help only if the word is the last one of a command.
             help_text = help_by_words.get((*words_before, word), '')
             lines.append(
                 f'complete -c {words_before[0]} -n "{condition}" -f '
                 f'-a {word} -d {_quote(help_text)}'
             )
+    # The positional arguments and the options of commands.
     for command in all_commands:
         before = ' '.join((command.program, *command.words))
         for choice in command.choices:
@@ -294,13 +325,15 @@ def fish(all_commands: list[CommandWords]) -> str:
 def _fish_option(command: CommandWords, option: str, condition: str) -> str:
     """Return the line of fish that completes an option of a command.
 
-    An example is ``complete -c ironic-inspection-rules -n "…" -l format -x -a
-    'table json'``.
+    For example, for ``--format``::
 
-    :param condition: a call of the script that returns whether the previous
-        words begin with the command.
+        complete -c ironic-inspection-rules -n "…" -l format -x -a 'table json'
+
+    :param option: one of the options of the command, e.g. ``--format``.
+    :param condition: a call of a function of the script, which returns whether
+        the words before begin with the command.
     """
-    # Fish distinguishes short and long options.
+    # -s: a short option, -l: a long option.
     kind = '-s'
     if option.startswith('--'):
         kind = '-l'

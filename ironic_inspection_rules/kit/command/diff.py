@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``diff``: options, output formats and exit codes."""
+"""Implement ``diff``: options, output formats and exit codes.
+
+The command compares old rules with new rules. It also tries both on machines,
+if inventories are given. The treatment of a machine is what the two sets of
+rules do to it, e.g. that the inspection fails only with the new rules. A
+machine is treated differently if the two results differ. Machines with the
+same differences are shown as one group.
+"""
 
 import argparse
 from collections.abc import Iterator
@@ -89,22 +96,24 @@ class Diff(arguments.FileCommand):
         paths = machine_test.find_inventories(parsed_args.inventory)
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
         with progress.show_machine_bar(len(paths)) as advance:
-            treated = machine_diff.compare(
+            # Both of these are iterators. A machine is tried, and added to the
+            # differences, when it is taken from "treatments".
+            tried_machines = machine_diff.compare(
                 old_set,
                 new_set,
                 machine_test.Nodes(parsed_args.node),
                 paths,
                 advance,
             )
-            # This is an iterator. A machine is tried and counted when it is
-            # consumed.
-            treatments = differences.note(treated)
+            treatments = differences.add_each(tried_machines)
             if parsed_args.html:
                 page = _render_page(old, new, differences, treatments)
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Consume all machines, unless the page has already done so.
+            # Without a page, no machine has been tried yet.
             for _treatment in treatments:
                 pass
+        # "--html -" writes the page to standard output. The other format is
+        # discarded then.
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         differences.write(parsed_args.format, output)
         for problem in differences.problems:
@@ -117,8 +126,10 @@ def _describe_machine(
 ) -> dict[str, typing.Any]:
     """Return the data of a machine that the HTML page shows.
 
+    For example, ``{'name': 'machines/a.json', 'differs': True, 'old': 'ok',
+    'new': 'failed', 'lines': ('-ok', '+failed')}``.
+
     :param treatment: how the old and the new rules treat the machine.
-    :returns: an item of ``machines``, see :func:`.pages.diff.render`.
     """
     lines = treatment.lines
     if treatment.problem is not None:
@@ -137,11 +148,12 @@ class _Differences:
     """All differences of rules, tables and machines.
 
     :ivar changes: the changes of rules.
-    :ivar tables: the changes of tables, in the form of a plan.
+    :ivar tables: the changes of tables, as :meth:`.table_change.Step.as_dict`
+        returns them.
     :ivar count: how many machines have been tried.
     :ivar problems: the reasons why files of machines cannot be read.
-    :ivar machines: the paths of machines that are treated differently, by
-        their treatment.
+    :ivar machines: the paths of the machines that are treated differently.
+        Machines with the same differences are one entry, keyed by these.
     """
 
     def __init__(
@@ -155,13 +167,13 @@ class _Differences:
         self.problems: list[str] = []
         self.machines: dict[machine_diff.SameTreatment, list[str]] = {}
 
-    def note(
+    def add_each(
         self, treatments: typing.Iterable[machine_diff.Treatment]
     ) -> Iterator[machine_diff.Treatment]:
-        """Count and group machines, and yield each of them again.
+        """Add machines to the differences, and yield each machine again.
 
-        The page is rendered from the yielded machines while they are tried.
-        Other formats are written afterwards, from the groups.
+        The page shows the yielded machines. The other formats show the groups
+        of machines, which are complete after all machines have been yielded.
         """
         for treatment in treatments:
             self.count += 1
@@ -173,7 +185,7 @@ class _Differences:
             yield treatment
 
     def write(self, output_format: str, output: typing.TextIO) -> None:
-        """Write all differences.
+        """Write all differences, after all machines have been added.
 
         :param output_format: ``table``, ``json``, ``yaml`` or ``markdown``.
         """
@@ -202,9 +214,23 @@ class _Differences:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return all differences as plain JSON data.
 
-        Machines that are treated in the same way share one entry:
-        ``{'inventories': [...], 'old': 'ok', 'new': 'failed', 'lines':
-        [...]}``.
+        For example::
+
+            {
+                'rules': [{'title': 'Set rack', 'change': 'changed', …}],
+                'machines': [
+                    {
+                        'inventories': ['machines/a.json', …],
+                        'old': 'ok',
+                        'new': 'failed',
+                        'lines': […],
+                    }
+                ],
+                'inventories': 40,  # machines that were tried
+                'tables': […],  # only if a table changes
+                'different': 3,  # machines that are treated differently
+                'problems': [],
+            }
         """
         machines = []
         for (old, new, lines), paths in self.machines.items():
@@ -229,10 +255,11 @@ class _Differences:
 
 
 def _exit_code(differences: _Differences) -> int:
-    """Return the exit code.
+    """Return the exit code of the command.
 
-    It is EXIT_ERROR if a file cannot be read. Otherwise it is EXIT_DIFFERENT
-    if a rule, a table or a machine differs, or else 0.
+    - EXIT_ERROR if the file of a machine cannot be read;
+    - EXIT_DIFFERENT if a rule, a table or the treatment of a machine differs;
+    - otherwise 0.
     """
     if differences.problems:
         return EXIT_ERROR
@@ -251,8 +278,8 @@ def _render_page(
 ) -> str:
     """Return all differences as an HTML page.
 
-    :param treatments: the treatments of all machines, which are tried while
-        the page is rendered.
+    :param treatments: the machines that the page shows. The iterator tries
+        them while the page is rendered.
     """
     rules = [change.as_dict() for change in differences.changes]
     rules += diff_text.rules_of_tables(differences.tables)

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``outliers`` on files: options and exit codes."""
+"""Implement ``outliers``, which finds machines unlike their peers in files.
+
+Peers are machines of the same vendor, product and board. The command compares
+them with each other, and prints a finding for each difference, e.g. that one
+of 40 equal servers has less memory. A machine with a finding is odd; the
+others are normal. With ``--learn``, the command also writes rules that detect
+odd machines at later inspections.
+"""
 
 import argparse
 
@@ -39,10 +46,13 @@ class Outliers(arguments.FileCommand):
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         """Print the machines that differ. With ``--learn``, also write rules.
 
-        :returns: the exit status. It is an error if a file cannot be read,
-            although the other machines are compared.
+        If a file cannot be read, the other machines are compared nevertheless.
+
+        :returns: the exit status: EXIT_ERROR if a file cannot be read; 2 if a
+            machine is odd; otherwise 0.
         """
         paths = machine_test.find_inventories(parsed_args.inventories)
+        # The reasons why files cannot be read.
         problems: list[str] = []
         with progress.show_machine_bar(len(paths)) as advance:
             result = peer_files.compare(
@@ -54,7 +64,8 @@ class Outliers(arguments.FileCommand):
             )
         result = result.without_kinds(parsed_args.ignore)
         if parsed_args.learn:
-            # The inventories were too large to keep, so they are read again.
+            # Rules are learned from the normal machines. Their inventories
+            # were too large to keep, so the files are read again.
             with progress.show_machine_bar(result.normal) as advance:
                 rules = peer_files.learn(result, parsed_args.by, advance)
             arguments.write(
@@ -63,8 +74,8 @@ class Outliers(arguments.FileCommand):
                 self.app.stdout,
             )
         text = peer_arguments.render(result, parsed_args.format)
-        # If the learned rules are written to standard output, this text is
-        # discarded.
+        # "--learn -" writes the rules to standard output. A table after them
+        # would make the YAML invalid, so it is discarded then.
         output = arguments.choose_output(parsed_args.learn, self.app.stdout)
         arguments.write(parsed_args.output, text, output)
         self.app.stderr.write(

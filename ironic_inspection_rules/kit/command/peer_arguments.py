@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Options, formats and exit codes of comparing machines with their peers."""
+"""Options, formats and exit codes of commands that find odd machines.
+
+Peers are machines with equal values at some paths: usually vendor, product and
+board, or the paths that ``--by`` gives. A machine is odd if it differs from
+its peers. A difference is a finding, which has a kind, e.g. ``field``. The
+command ``outliers`` of ironic-inspection-rules reads machines from files; the
+command of the openstack client reads stored inspections.
+"""
 
 import argparse
 from collections.abc import Sequence
@@ -91,7 +98,10 @@ def render(result: peers.Result, output_format: str) -> str:
 def format_rules(rules: Sequence[dict[str, typing.Any]]) -> str:
     """Return the text of the file that ``--learn`` writes.
 
-    :param rules: rules that accept machines which are not odd.
+    It is a comment and the rules in YAML.
+
+    :param rules: the rules as plain data. They accept the machines that are
+        not odd.
     """
     comment = yaml_text.comment(
         _(
@@ -105,16 +115,19 @@ def format_rules(rules: Sequence[dict[str, typing.Any]]) -> str:
 def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
     """Return warnings about the paths of ``--by`` that no machine reports.
 
-    Such a path may be misspelled. It does not divide the machines into groups.
+    A path that no machine reports may be misspelled, e.g.
+    ``inventory.cpu.modelname``.
 
     :param by: the paths, e.g. ``inventory.cpu.model_name``.
-    :returns: a line per path; empty if there are no machines.
+    :returns: a line per path, e.g. ``No machine reports a value of
+        inventory.cpu.modelname``. Empty if there are no machines.
     """
     # The key of a group has the paths that its machines report, with their
-    # values, e.g. (('inventory.cpu.count', 64),).
+    # values, e.g. (('inventory.cpu.model_name', 'Xeon Gold'),).
     keys_of_groups = [group.key for group in result.groups]
     keys_of_groups += [skipped.key for skipped in result.skipped]
     if not keys_of_groups:
+        # There are no machines, so the path may be right.
         return ''
     reported_paths = set()
     for key in keys_of_groups:
@@ -128,7 +141,7 @@ def missing_path_warnings(result: peers.Result, by: Sequence[str]) -> str:
 
 
 def exit_status(result: peers.Result) -> int:
-    """Return the exit status of a command: 2 if a machine is odd, or 0."""
+    """Return the exit status of a command: 2 if any machine is odd, else 0."""
     if result.findings:
         return EXIT_ODD
     return 0
@@ -139,15 +152,17 @@ def _parse_field(text: str) -> str:
 
     :param text: e.g. ``inventory.cpu.count`` or ``{inventory.cpu.count}``.
     :returns: the path without braces.
-    :raises: ArgumentTypeError if it is not such a path, or is a file.
+    :raises: ArgumentTypeError if the text is not the path of a field, or if a
+        file has this name.
     """
     path = text.strip().removeprefix('{').removesuffix('}').strip()
     try:
         tokens = data_path.parse(path)
     except exceptions.OperationError as exc:
         raise argparse.ArgumentTypeError(str(exc)) from exc
-    # --by takes several values. It must refuse files, so that the command gets
-    # them: "inventory.json" could also be the path of a field.
+    # --by takes several values, so a file after them could be read as one more
+    # path: "inventory.json" has the form of a path. Refuse files here, so that
+    # the shell gives them to the command.
     is_field = tokens[0] in _ROOTS and len(tokens) >= 2
     if not is_field or os.path.exists(text):
         raise argparse.ArgumentTypeError(
@@ -161,7 +176,7 @@ def _parse_field(text: str) -> str:
 
 
 def _parse_kind(text: str) -> str:
-    """Parse the kind of a finding."""
+    """Check that a text is the kind of a finding, and return it unchanged."""
     if text not in finding.KINDS:
         raise argparse.ArgumentTypeError(
             _('"%(given)s" is no kind of findings; kinds are %(kinds)s')

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``profile``, which writes rules from inventories."""
+"""Implement ``profile``, which writes rules from inventories.
+
+A user gives the inventories of some good machines. The rules then accept
+similar machines. A machine has components, e.g. ``memory`` and ``disks``. The
+tolerance of a component is how far it may differ from the good machines, e.g.
+``memory=5%``.
+"""
 
 import argparse
 import math
@@ -74,8 +80,12 @@ class Profile(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Write rules made from the good machines, preceded by a comment."""
-        tolerated = component.parse_tolerance(parsed_args.tolerance)
+        """Write rules made from the good machines as YAML.
+
+        The file begins with a comment, e.g. ``# Accepts machines like
+        PowerEdge R640. Made from 3 inventories by …``.
+        """
+        tolerance = component.parse_tolerance(parsed_args.tolerance)
         paths = machine_test.find_inventories(parsed_args.inventories)
         machines = [machine_file.load(path) for path in paths]
         name = parsed_args.name or _name_of_product(machines[0])
@@ -90,18 +100,21 @@ class Profile(arguments.FileCommand):
             sentence % {'name': name, 'count': len(machines)}
         )
         profile_rules = rules.write(
-            machines, name, parsed_args.on_mismatch, tolerated
+            machines, name, parsed_args.on_mismatch, tolerance
         )
+        # An infinite width, because wrapped templates are hard to read.
         text = yaml_text.dump(profile_rules, width=math.inf)
         arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
 
 
 def _name_of_product(machine: views.Facts) -> str:
-    """Return the product of a machine as the name for similar machines.
+    """Return a name for the good machines: the product of one of them.
 
-    For example, ``PowerEdge R640``; ``good machines`` if it reports no
-    product.
+    For example, ``PowerEdge R640``. If the machine reports no product, the
+    name is ``good machines``.
+
+    :param machine: the inspection data of the first good machine.
     """
     product = component.find(machine, 'inventory.system_vendor.product_name')
     if isinstance(product, str) and product.strip():

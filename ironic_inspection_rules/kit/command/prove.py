@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``prove``: options, time limit, answers and exit codes."""
+"""Implement ``prove``: options, time limit, answers and exit codes.
+
+The command asks a solver questions about all possible machines, e.g. ``dead``:
+is there a rule that no machine can match? An answer concerns some rules, and
+its verdict is ``yes``, ``no``, or ``unknown`` if the solver reaches its limit.
+A witness is a machine that shows the answer, e.g. a machine on which two rules
+conflict. It is written as an inventory and a node.
+"""
 
 import argparse
 import collections
@@ -29,6 +36,8 @@ EXIT_ERROR = 1
 EXIT_YES = 2
 
 USUAL = 'dead,shadowed,conflict'
+"""The questions that are asked if a user asks none."""
+
 _DEFAULT_SECONDS = 60.0
 
 
@@ -46,11 +55,16 @@ class Prove(arguments.FileCommand):
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Add the rule files, the questions about them and output options.
 
-        ``dead`` asks for rules that no machine can match, ``shadowed`` for
-        rules that match but never have an effect, ``conflict`` for two rules
-        of one priority that may write different values to one place, and
-        ``gap:/resource_class`` for machines that have no resource class after
-        the rules. ``--equivalent`` asks whether other rules treat some machine
+        The questions of ``--ask`` are:
+
+        - ``dead``: which rules can no machine match?
+        - ``shadowed``: which rules match but never have an effect?
+        - ``conflict``: which two rules of one priority may write different
+          values to one place?
+        - ``gap:/resource_class``: is there a machine that has no resource
+          class after the rules?
+
+        ``--equivalent`` asks whether other rules treat some machine
         differently. It asks nothing else unless ``--ask`` is given.
         """
         arguments.add_files(parser)
@@ -118,8 +132,9 @@ class Prove(arguments.FileCommand):
         # missing.
         from ironic_inspection_rules.kit.proof import question
 
+        asked = _choose_questions(parsed_args)
         try:
-            questions = question.parse(_choose_questions(parsed_args))
+            questions = question.parse(asked)
         except ValueError as exc:
             self.app.stderr.write(f'{exc}\n')
             return EXIT_ERROR
@@ -131,7 +146,7 @@ class Prove(arguments.FileCommand):
         other_set = machine_test.load_rule_set(
             parsed_args.equivalent, write_warning
         )
-        with _without_collector():
+        with _without_garbage_collector():
             # The proof expects rules in the order in which they run.
             proof = question.Proof(
                 repository.order(rule_set.rules),
@@ -141,23 +156,39 @@ class Prove(arguments.FileCommand):
                 other_set.tables,
             )
             answers = list(proof.answers(questions))
-        self._print(answers, parsed_args)
+        self._print_answers(answers, parsed_args)
         if any(answer.verdict == question.YES for answer in answers):
             return EXIT_YES
         return 0
 
-    def _print(
+    def _print_answers(
         self, answers: list[typing.Any], parsed_args: argparse.Namespace
     ) -> None:
-        """Print answers as JSON or as a table, and write their witnesses.
+        """Print answers, and write their witnesses to ``--witness``.
 
-        A witness is a machine for which the answer holds.
+        A witness is a machine that shows the answer.
+
+        :param answers: items are :class:`.question.Answer`.
         """
         rows = []
         for number, answer in enumerate(answers, 1):
-            # This also writes the witness, because the row has the names of
-            # its files.
-            rows.append(_write_answer(number, answer, parsed_args.witness))
+            # The row has the paths of the files of the witness, so they are
+            # written first.
+            machine_path, node_path = _write_witness(
+                number, answer, parsed_args.witness
+            )
+            rows.append(
+                {
+                    'question': answer.question,
+                    'rules': [
+                        machine_test.title(rule) for rule in answer.rules
+                    ],
+                    'verdict': answer.verdict,
+                    'reason': answer.reason,
+                    'witness': machine_path,
+                    'node': node_path,
+                }
+            )
         if parsed_args.format == 'json':
             text = json.dumps({'answers': rows}, indent=2)
             self.app.stdout.write(f'{text}\n')
@@ -173,11 +204,13 @@ class Prove(arguments.FileCommand):
             )
 
     def _print_table(self, rows: list[dict[str, typing.Any]]) -> None:
-        """Print a table of the answers, and count the answers by verdict.
+        """Print a table of answers, and a line that counts the verdicts.
 
-        The answer "no", which is the most frequent, is only counted.
+        Answers with the verdict ``no`` are most frequent, so they are only
+        counted.
 
-        :param rows: the answers, as :func:`_write_answer` returns them.
+        :param rows: the answers, e.g. ``{'question': 'dead', 'rules': ['Set
+            rack'], 'verdict': 'yes', 'reason': '…', 'witness': None, …}``.
         """
         table_rows = []
         for row in rows:
@@ -229,13 +262,13 @@ def _choose_questions(parsed_args: argparse.Namespace) -> str:
 
 
 @contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
+def _without_garbage_collector() -> Iterator[None]:
     """Disable Python's garbage collector, so that answers are reproducible.
 
     The collector frees formulas at times that depend on everything else in the
-    process. The solver reuses the number of a freed formula for the next
-    formula, and sorts by number. It would therefore take different steps, and
-    might reach its limit.
+    process. The solver gives the number of a freed formula to the next
+    formula, and sorts formulas by number. With the collector, the solver would
+    take different steps each time, and might reach its limit.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -246,33 +279,29 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _write_answer(
+def _write_witness(
     number: int, answer: 'question.Answer', directory: pathlib.Path | None
-) -> dict[str, typing.Any]:
-    """Write the witness of an answer, and return the answer as JSON data.
+) -> tuple[str | None, str | None]:
+    """Write the machine that shows an answer, and return its two files.
 
     :param number: the number of the answer, starting at 1.
-    :param directory: the directory for the witness; None to write no witness.
+    :param directory: the directory for the files; None to write none.
+    :returns: the path of the inventory and the path of the node. Both are None
+        if nothing was written. The path of the node is also None if the
+        answer holds for a new node, because ``test`` uses one by default.
     """
-    machine_path, node_path = None, None
-    if directory is not None and answer.witness is not None:
-        # The files of "gap:/resource_class" are named e.g. 007-gap.
-        kind = answer.question.partition(':')[0]
-        machine_path, node_path = answer.witness.write(
-            directory, f'{number:03d}-{kind}'
-        )
-    return {
-        'question': answer.question,
-        'rules': [machine_test.title(rule) for rule in answer.rules],
-        'verdict': answer.verdict,
-        'reason': answer.reason,
-        'witness': machine_path,
-        'node': node_path,
-    }
+    if directory is None or answer.witness is None:
+        return None, None
+    # The files for "gap:/resource_class" are named e.g. 007-gap.
+    kind = answer.question.partition(':')[0]
+    return answer.witness.write(directory, f'{number:03d}-{kind}')
 
 
 def _parse_seconds(text: str) -> float:
-    """Parse a number of seconds, which may be a fraction but not negative."""
+    """Parse a number of seconds of at least 0, e.g. ``60`` or ``0.5``.
+
+    :raises: ArgumentTypeError if the text is not a number, or is negative.
+    """
     with contextlib.suppress(ValueError):
         seconds = engine_arguments.read_number(text, float)
         if seconds >= 0:

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The program ironic-inspection-rules, which works on files without Ironic."""
+"""The program ironic-inspection-rules, which works on files without Ironic.
+
+The program is an application of the library cliff. Its commands, e.g.
+``lint``, are entry points of this and other installed packages.
+"""
 
 import argparse
 import importlib.metadata
@@ -24,20 +28,24 @@ _INTERRUPTED = 130
 
 
 class _Commands(commandmanager.CommandManager):
-    """The installed commands, each of which is loaded when it is called."""
+    """The installed commands. A command is imported only when it is called."""
 
     def load_commands(self, namespace: str) -> None:
-        """Register the commands without importing them.
+        """Register the entry points of all commands without importing them.
 
-        The method of cliff, which this overrides, imports all of them.
+        This overrides the method of cliff, which imports every command and
+        would make each call slow.
+
+        :param namespace: the group of the entry points, see :data:`COMMANDS`.
         """
         self.group_list.append(namespace)
-        # stevedore lists all entry points, but only imports these.
-        no_imports: list[str] = []
+        # stevedore imports the entry points with these names, but lists all.
+        names_to_import: list[str] = []
         manager: stevedore.NamedExtensionManager[typing.Any] = (
-            stevedore.NamedExtensionManager(namespace, names=no_imports)
+            stevedore.NamedExtensionManager(namespace, names=names_to_import)
         )
         for entry_point in manager.list_entry_points():
+            # cliff imports the command when it looks up its name.
             self.commands[entry_point.name] = entry_point
 
 
@@ -72,17 +80,20 @@ class Shell(app.App):
     def run_subcommand(self, argv: list[str]) -> int:
         """Run a command, after moving its files before its options.
 
-        argparse would treat a file after an option with several values as a
-        value of the option, e.g. ``rules.yaml`` in ``test --inventory machines
-        rules.yaml``.
+        ``test --inventory machines rules.yaml`` becomes ``test rules.yaml
+        --inventory machines``. Otherwise argparse would treat ``rules.yaml``
+        as a second value of ``--inventory``.
+
+        :param argv: the name of the command and its arguments.
         """
-        # Which words are files depends on the options of the command.
         try:
             command, name, words = self.command_manager.find_command(argv)
         except ValueError:
-            # There is no such command, which cliff reports with a list of
+            # There is no such command. cliff reports this, with a list of
             # commands.
             return super().run_subcommand(argv)
+        # The parser knows the options of the command, and so which words are
+        # files.
         parser = command(self, self.options).get_parser(name)
         words_of_name = argv[: len(argv) - len(words)]
         # argparse has no public list of the arguments of a parser.
@@ -94,7 +105,9 @@ class Shell(app.App):
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command of ``ironic-inspection-rules``.
 
-    :returns: the status of the command, 1 on an error, 64 on wrong usage,
+    :param argv: the words after the name of the program; None to take them
+        from the command line. Without any words, the help is printed.
+    :returns: the exit status of the command; 1 on an error, 64 on wrong usage,
         130 if interrupted.
     """
     if argv is None:
@@ -105,11 +118,12 @@ def main(argv: typing.Sequence[str] | None = None) -> int:
     try:
         return Shell().run(list(argv) or ['--help'])
     except SystemExit as exc:
-        # argparse uses status 2 for errors, which has another meaning here.
+        # argparse exits with status 2 on wrong usage. Our commands use 2 for
+        # other results, e.g. that inspection would fail.
         if exc.code == 2:
             return os.EX_USAGE
         return int(exc.code or 0)
     except KeyboardInterrupt:
-        # cliff handles the interrupt once it runs, but takes some time to
-        # load.
+        # cliff handles an interrupt itself, but only after it has been loaded,
+        # which takes some time.
         return _INTERRUPTED

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``table``: options, output formats and exit codes."""
+"""Implement ``table``: options, output formats and exit codes.
+
+A file of rules may have tables, e.g. of ordered machines, with a row for each
+machine. The command compares the inventories of machines with the rows of one
+table. The member ``of`` of the table says which row belongs to a machine: with
+``{inventory.system_vendor.serial_number}``, it is the row whose key is the
+serial number. The member ``expect`` says which columns must equal which values
+of the machine.
+
+A finding is a machine or a row with its state, e.g. ``missing`` for a row
+that no machine has.
+"""
 
 import argparse
 
@@ -88,7 +99,9 @@ class TableCommand(arguments.FileCommand):
         arguments.add_output(parser)
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
-        """Print how the machines differ from the rows of the table.
+        """Print the machines and rows of a table, each with its state.
+
+        Options such as ``--missing`` select the states to print.
 
         :returns: EXIT_ERROR if a machine cannot be read; EXIT_NOT_RIGHT if one
             of the printed machines or rows is not right; otherwise 0.
@@ -96,14 +109,17 @@ class TableCommand(arguments.FileCommand):
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
         expected = _choose_table(tables, parsed_args.table)
-        # The column that groups machines; None if --by is not given and no
-        # column has the rack.
-        by = parsed_args.by or expected_machines.rack_column(expected)
-        if by is not None and by not in expected.columns:
+        # The page groups the machines by a column. Without --by, it is the
+        # column of the rack; None if the table has no such column.
+        group_column = parsed_args.by or expected_machines.rack_column(
+            expected
+        )
+        if group_column is not None and group_column not in expected.columns:
             raise exceptions.Invalid(
-                suggestion.unknown(_('column'), by, expected.columns)
+                suggestion.unknown(_('column'), group_column, expected.columns)
             )
         paths = machine_test.find_inventories(parsed_args.inventory)
+        # The reasons why files cannot be read.
         problems: list[str] = []
         with progress.show_machine_bar(len(paths)) as advance:
             findings = expected_machines.compare(
@@ -112,7 +128,7 @@ class TableCommand(arguments.FileCommand):
                 paths,
                 advance,
                 problems.append,
-                by,
+                group_column,
             )
         if parsed_args.states:
             findings = [
@@ -121,8 +137,10 @@ class TableCommand(arguments.FileCommand):
                 if finding.state in parsed_args.states
             ]
         if parsed_args.html:
-            html = page.render(expected, findings, by)
+            html = page.render(expected, findings, group_column)
             arguments.write(parsed_args.html, html, self.app.stdout)
+        # "--html -" writes the page to standard output. The table is discarded
+        # then.
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         text = _render(findings, expected, parsed_args.format)
         arguments.write(parsed_args.output, text, output)
@@ -130,22 +148,25 @@ class TableCommand(arguments.FileCommand):
             self.app.stderr.write(f'{problem}\n')
         if problems:
             return EXIT_ERROR
-        if any(
-            finding.state != table_comparison.RIGHT for finding in findings
-        ):
+        is_all_right = all(
+            finding.state == table_comparison.RIGHT for finding in findings
+        )
+        if not is_all_right:
             return EXIT_NOT_RIGHT
         return 0
 
 
 def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
-    """Choose the named table, or the only table that identifies machines.
+    """Return the table of ``--table``, or the only table with ``of``.
 
-    A table identifies machines by its member ``of``, which gives the key of a
-    machine, e.g. ``{inventory.system_vendor.serial_number}``.
+    Machines can only be compared with a table that has the member ``of``,
+    because it says which row belongs to a machine, e.g. ``of:
+    '{inventory.system_vendor.serial_number}'``.
 
+    :param tables: all tables of the files, by name.
     :param name: the value of ``--table``; None if it is not given.
-    :raises: :class:`.exceptions.Invalid` if there is no such table, or if
-        there are several.
+    :raises: :class:`.exceptions.Invalid` if the named table does not exist or
+        has no ``of``; without a name, if no table or several tables have it.
     """
     if name is None:
         candidates = [
@@ -183,7 +204,11 @@ def _render(
     expected: table.Table,
     output_format: str,
 ) -> str:
-    """Format findings as text, in the format of ``-f``."""
+    """Return findings as text.
+
+    :param expected: the table, whose columns the CSV format has as well.
+    :param output_format: the value of ``-f``: ``table``, ``json`` or ``csv``.
+    """
     if output_format == 'json':
         return table_machines.as_json(findings)
     if output_format == 'csv':

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implement ``test``: options, output, comparison and exit codes."""
+"""Implement ``test``: options, output, comparison and exit codes.
+
+The command tries rules on machines, which are given as inventories. The result
+of a machine is ``ok``, ``failed`` if a rule fails its inspection on purpose,
+or ``error``. What the rules do is printed, written as a page for a browser,
+or compared with a file of expectations (``--expect``). ``--coverage`` instead
+measures which conditions and actions of the rules the machines reach.
+
+Machines are tried in worker processes while earlier machines are printed, so
+the results are passed along as iterators.
+"""
 
 import argparse
 import collections
@@ -136,9 +146,10 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Print how much of the rules the machines reach.
 
+        :param paths: the files with the inventories.
         :returns: the exit code: EXIT_ERROR if a machine could not be tried or
             a rule had an error; EXIT_UNCOVERED if the coverage is below
-            ``--threshold``.
+            ``--threshold``; otherwise 0.
         """
         with progress.show_machine_bar(len(paths)) as advance:
             measured = coverage.measure(
@@ -153,13 +164,15 @@ class Test(arguments.FileCommand):
             text = yaml_text.dump(measured.as_dict())
         else:
             text = coverage_text.render(measured)
+        # "--html -" writes the page to standard output. The text is discarded
+        # then.
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
         output.write(f'{text}\n')
         for problem in measured.problems:
             self.app.stderr.write(f'{problem}\n')
         if measured.broken:
-            # A rule may refuse a machine on purpose, but an error of a rule
-            # covers nothing.
+            # "broken" counts machines on which a rule has an error. A rule
+            # that fails an inspection on purpose has none.
             warning = _P(
                 '%d inspection ends in an error of a rule; the test without '
                 '--coverage shows it\n',
@@ -187,10 +200,12 @@ class Test(arguments.FileCommand):
 
         With ``--html``, a page is written as well.
 
-        :returns: the exit code.
+        :param paths: the files with the inventories.
+        :returns: the exit code, see :func:`_exit_code` and :meth:`_compare`.
         """
         in_detail = parsed_args.details or len(paths) == 1
-        # Only the table of many machines shows no reasons. Reasons take time.
+        # Reasons, e.g. why a condition is false, take time. All outputs show
+        # them, except the table of many machines.
         explain = bool(
             in_detail or parsed_args.html or parsed_args.format != 'table'
         )
@@ -198,9 +213,10 @@ class Test(arguments.FileCommand):
         listing = _choose_listing(
             parsed_args.format, output, len(paths), in_detail
         )
-        # Machines are tried in other processes, and the results are large, so
-        # only the part that is printed is passed on: a column of the matrix
-        # for the page, and an entry for the listing or for --expect.
+        # Machines are tried in other processes, and the results are large. So
+        # these processes extract the part that is printed, and send only this:
+        # a column of the matrix for the page, and an entry for the listing or
+        # for --expect.
         matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
         extract_column = None
         if parsed_args.html:
@@ -211,6 +227,7 @@ class Test(arguments.FileCommand):
         extract = functools.partial(
             _extract_printed, extract_column, extract_entry
         )
+        # The number of machines by result, e.g. {'ok': 38, 'failed': 2}.
         results: collections.Counter[str] = collections.Counter()
         # On a terminal, the progress bar would mix with the printed machines.
         with progress.show_machine_bar(
@@ -225,6 +242,7 @@ class Test(arguments.FileCommand):
                 explain,
                 rule_set.tables,
             )
+            # A machine is counted when its entry is taken from "entries".
             entries = _count_and_yield(tried, results, matrix)
             if parsed_args.expect:
                 code = self._compare(parsed_args, entries, results)
@@ -243,21 +261,23 @@ class Test(arguments.FileCommand):
         actual: typing.Iterable[expectation.Actual],
         results: collections.Counter[str],
     ) -> int:
-        """Compare machines with the file of ``--expect``, or write that file.
+        """Compare machines with the file of ``--expect``; print differences.
 
-        The differences are printed.
+        With ``--update``, write the file instead.
 
         :param actual: machines and what happens to them. A machine is tried
-            when it is consumed.
+            when it is taken from this iterator.
         :param results: the number of machines by result; complete after all
-            machines have been consumed.
-        :returns: the exit code; 0 if the file was written.
+            machines have been tried.
+        :returns: the exit code: EXIT_ERROR if there is a difference; 0 if
+            there is none, or if the file was written.
         """
         path = parsed_args.expect
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0
         expected = expectation.load(path)
+        # Making the list tries all machines.
         comparisons = list(expectation.compare(path, expected, actual))
         differences = [
             comparison.difference
@@ -289,10 +309,14 @@ class Test(arguments.FileCommand):
 def _choose_listing(
     output_format: str, output: typing.TextIO, count: int, in_detail: bool
 ) -> trial_text.Listing:
-    """Choose the listing that prints machines in a format.
+    """Return the listing that prints machines in a format.
 
-    :param count: the number of machines; a single machine is indented in JSON.
-    :param in_detail: whether a table has a section per machine.
+    :param output_format: ``table``, ``json``, ``yaml`` or ``junit``.
+    :param output: the stream to which the listing prints.
+    :param count: the number of machines. In JSON, a single machine is
+        indented; several machines have one line each.
+    :param in_detail: whether the format ``table`` prints a section per machine
+        instead of a line.
     """
     if output_format == 'json':
         is_single = count == 1
@@ -307,7 +331,7 @@ def _choose_listing(
 
 
 class _Tried(typing.NamedTuple):
-    """The part of a test that is printed.
+    """A machine on which rules were tried: the part that is printed.
 
     :ivar result: the result of the machine.
     :ivar column: the column of the machine on the page; None if there is no
@@ -326,9 +350,14 @@ def _extract_printed(
     extract_entry: machine_test.Extract,
     test: machine_test.MachineTest,
 ) -> _Tried:
-    """Extract the part of a test to print, in the process that has run it.
+    """Return the part of a machine's test that is printed.
 
-    :param extract_column: None if there is no page.
+    This is called in the worker process that tried the machine.
+
+    :param extract_column: returns the machine's column on the page; None if
+        there is no page.
+    :param extract_entry: returns what the listing prints of the machine, or
+        what ``--expect`` compares.
     """
     column = None
     if extract_column is not None:
@@ -341,13 +370,14 @@ def _count_and_yield(
     results: collections.Counter[str],
     matrix: test_page.Matrix,
 ) -> typing.Iterator[typing.Any]:
-    """Count results, fill the page, and yield the entries to print.
+    """Yield the entries to print; count machines and fill the page meanwhile.
 
     An entry is yielded as soon as its machine has been tried, so that it can
     be printed immediately. The counts and the page are complete only after all
-    entries have been consumed.
+    entries have been yielded.
 
-    :param results: the number of machines by result; incremented here.
+    :param results: the number of machines by result, e.g. ``{'ok': 38,
+        'failed': 2}``; incremented here.
     :param matrix: the page, to which columns are added here.
     """
     for machine in tried:
@@ -360,10 +390,14 @@ def _count_and_yield(
 def _exit_code(results: collections.Counter[str]) -> int:
     """Return the exit code of a test without ``--expect``.
 
+    - EXIT_ERROR if a machine has the result ``error``: an error of a rule, or
+      a file that cannot be read;
+    - EXIT_FAILED if a machine has the result ``failed``: the action ``fail``
+      of a rule ended its inspection;
+    - otherwise 0.
+
     :param results: the number of machines by result, e.g. ``{'ok': 38,
-        'failed': 2}``. The result ``failed`` means that the action ``fail`` of
-        a rule ended the inspection; ``error`` is any error of a rule or of a
-        file.
+        'failed': 2}``.
     """
     if results['error']:
         return EXIT_ERROR
@@ -375,7 +409,10 @@ def _exit_code(results: collections.Counter[str]) -> int:
 def _junit_cases(
     comparisons: typing.Iterable[expectation.Comparison],
 ) -> list[junit.JunitCase]:
-    """Return a test case per machine; a difference is a failure."""
+    """Return a test case for each machine, for a JUnit report.
+
+    A machine that is not as expected is a failed test case.
+    """
     cases = []
     for comparison in comparisons:
         result = 'ok'
