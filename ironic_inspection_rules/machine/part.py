@@ -2,10 +2,15 @@
 
 """The parts of a machine, e.g. disks, as its inventory lists them.
 
-A part is identified by its serial number, WWN or MAC address, but never by a
-name that a kernel assigns. A *source* is a list of parts that one reporter
-sends. For example, the disks in the inventory of the ramdisk are the source
-``agent disk inventory.disks``.
+An *identifier* of a part is its serial number, WWN or MAC address, but never a
+name that a kernel assigns. With the kind of the part it is an *identity*:
+``('disk', 's3z8nb0k')``. A part may have several identities or none.
+
+A *source* is a list of parts of one kind that one reporter sends. A reporter
+is an inspect interface of Ironic: ``agent`` is the ramdisk, ``redfish`` the
+BMC. For example, the disks in the inventory of the ramdisk are the source
+``agent disk inventory.disks``. A source is *silent* if the last inspection did
+not include it, e.g. because Redfish did the inspection.
 """
 
 import collections
@@ -64,14 +69,16 @@ class Part(typing.NamedTuple):
 
         For example, all units of a disk array may report the WWN of the array,
         which does not identify any of them.
+
+        :param shared: the identities to remove.
         """
         ids = tuple(
             name for name in self.ids if (self.kind, name) not in shared
         )
         if ids == self.ids:
             return self
-        # "unidentified" says that the identities come from an earlier report.
-        # Reset it if no identities are left.
+        # "unidentified" says where identifiers come from, so it is False if
+        # there are none left.
         return self._replace(
             ids=ids,
             label=self.label_of(ids),
@@ -79,10 +86,11 @@ class Part(typing.NamedTuple):
         )
 
     def label_of(self, ids: tuple[str, ...]) -> str:
-        """Return the label that the part has with the given identifiers.
+        """Return the label that fits other identifiers of this part.
 
-        The part keeps its label, e.g. ``S3Z8``, if ``s3z8`` is one of them.
-        Otherwise the first of them becomes the label.
+        The part keeps its label, e.g. ``S3Z8``, if ``s3z8`` is one of the
+        identifiers. Otherwise the label is the first identifier, or empty if
+        there are none.
 
         :param ids: identifiers normalized by
             :func:`.part_identity.normalise`.
@@ -107,12 +115,15 @@ class Part(typing.NamedTuple):
 class Announced(typing.NamedTuple):
     """Numbers of changes that a silent source must not announce again.
 
-    Other sources announced these changes while the source was silent. Parts
-    without an identity are only counted, because they cannot be recognized
-    when the source reports again.
+    Other sources announced these changes while the source was silent. For
+    example, Redfish announced that a disk is gone. If the ramdisk reports its
+    disks without serial numbers, it will report one disk less the next time.
+    That is the same disk, although it cannot be recognized, so such parts are
+    counted.
 
-    :param gone: number of its parts without identity that are gone.
-    :param new: number of parts that are new.
+    :param gone: number of parts of the source without an identity that are
+        gone.
+    :param new: number of new parts of the same kind.
     """
 
     gone: int = 0
@@ -154,9 +165,10 @@ class Parts:
         dimm inventory.dimms', False]], 'sources': {…}, 'announced': {}}``.
         """
         parts = []
-        for kind, ids, *others in self.parts:
-            # Convert the tuple, because JSON has no tuples.
-            parts.append([kind, list(ids), *others])
+        for kind, ids, *other_fields in self.parts:
+            # JSON has no tuples. With lists, the result equals its decoded
+            # JSON.
+            parts.append([kind, list(ids), *other_fields])
         announced = {}
         for source, counts in sorted(self.announced.items()):
             announced[source] = list(counts)
@@ -170,8 +182,9 @@ class Parts:
     def from_dict(cls, plain: Mapping[str, typing.Any]) -> 'Parts':
         """Read parts from the data that :meth:`as_dict` returned."""
         parts = []
-        for kind, ids, *others in plain['parts']:
-            parts.append(Part(kind, tuple(ids), *others))
+        for kind, ids, *other_fields in plain['parts']:
+            # as_dict() has converted the tuple of identifiers to a list.
+            parts.append(Part(kind, tuple(ids), *other_fields))
         announced = {}
         for source, counts in plain['announced'].items():
             announced[source] = Announced(*counts)
@@ -179,11 +192,12 @@ class Parts:
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
-        """The parts by their identities, e.g. ``('dimm', 's3z8')``.
+        """The parts by identity: ``{('dimm', 's3z8'): [Part(…)]}``.
 
-        Identities that this package assigns, e.g. that of the firmware, are
-        skipped, because all machines have them. If two sources report the same
-        part, the list contains both.
+        A list has several parts if several sources report the same part.
+
+        Identities that this package assigns, e.g. to the firmware, are
+        skipped, because all machines have them.
         """
         parts: dict[Identity, list[Part]] = {}
         for part in self.parts:
@@ -207,14 +221,20 @@ def read(
     plugin_data: Mapping[str, typing.Any],
     reporter: str,
 ) -> Parts:
-    """Return the parts of a machine, e.g. disks, from its inventory.
+    """Return the parts of a machine, e.g. disks, from its inspection data.
 
-    At most :data:`MOST` parts are read. Parts without identity are skipped if
-    another entry summarizes them, e.g. ``inventory.cpu`` all processors.
+    At most :data:`MOST` parts are read. Three things are left out:
 
-    :param reporter: the inspect interface, which determines what is reported.
+    - entries that are not parts, e.g. empty slots;
+    - identities that several parts of a source share;
+    - parts without an identity that another part summarizes, as the part
+      ``inventory.cpu`` summarizes all processors.
+
+    :param reporter: the inspect interface that sent the data, e.g. ``agent``.
     """
     data = {'inventory': inventory, 'plugin_data': plugin_data}
+    # The sources that report their parts. The value would be the time of the
+    # report; it is always None here, because the report is the last one.
     sources: dict[str, str | None] = {}
     parts: list[Part] = []
     # Identifiers as they were reported, by their normalized form.
@@ -230,20 +250,22 @@ def read(
                 parts_of_source.append(part)
                 texts.update(identifiers)
         parts += parts_of_source
+        # A source with an empty list reports too: there are no such parts.
         if parts_of_source or source.is_reported(data):
-            # None means that the source reported in the last inspection.
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None
-    # The shared identities are only known after all parts have been read.
+    # Shared identities are only known after all parts have been read.
     shared = _find_shared_identities(parts)
-    distinct_parts = []
-    for part in _leave_out_summed_up(parts):
-        distinct = part.without(shared)
+    remaining_parts = []
+    for part in _leave_out_summarized(parts):
+        remaining = part.without(shared)
         # If a part has lost its first identity, its label is another identity
         # in normalized form. Use the form that was reported instead.
-        label = texts.get(distinct.label, distinct.label)
-        distinct_parts.append(distinct._replace(label=label))
-    return Parts(in_order(distinct_parts), sources, shared=shared, texts=texts)
+        label = texts.get(remaining.label, remaining.label)
+        remaining_parts.append(remaining._replace(label=label))
+    return Parts(
+        in_order(remaining_parts), sources, shared=shared, texts=texts
+    )
 
 
 def _read_identifiers(
@@ -251,10 +273,14 @@ def _read_identifiers(
 ) -> dict[str, str]:
     """Return the identifiers of a part, e.g. its serial number and WWN.
 
+    :param item: the part as its source lists it, e.g. ``{'serial': 'S3Z8',
+        'wwn': '0x5002538e', 'size': 480}``.
     :returns: identifiers as they were reported, by their normalized form:
         ``{'s3z8': 'S3Z8', '5002538e': '0x5002538e'}``. The first is the label.
     """
     if source.given_id:
+        # The part reports no identifier, and each machine has it once, e.g.
+        # the firmware.
         return {source.given_id: source.given_id}
     texts = []
     for field in source.ids:
@@ -263,9 +289,9 @@ def _read_identifiers(
             texts.append(text)
     wwn = item.get('wwn')
     if wwn and 'wwn_with_extension' in item and len(texts) > 1:
-        # All units of an array have the same WWN and differ in the extension.
-        # So keep the first text, which includes the extension, and drop the
-        # WWN.
+        # All units of a disk array have the same WWN and differ in the
+        # extension. So drop the WWN, but keep the first text: it is the WWN
+        # with its extension, or the WWN itself if there is no extension.
         texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
     identifiers: dict[str, str] = {}
     for text in texts:
@@ -280,18 +306,20 @@ def _make_part(
     reporter: str,
     identifiers: Mapping[str, str],
 ) -> Part | None:
-    """Build the part that an item of a source describes.
+    """Return the part that an item of a source describes.
 
-    An item is, for example, ``{'serial': 'S3Z8', 'slot': 'A1', 'size': 32}``.
+    For example, the item ``{'serial': 'S3Z8', 'slot': 'A1', 'size': 32}``
+    becomes ``Part('dimm', ('s3z8',), 'S3Z8', 'A1', {'size': 32}, …)``.
 
-    :param name: name of the item in the source, which may be its slot.
-    :param identifiers: see :func:`_read_identifiers`.
+    :param name: the key of the item in a mapping of parts, otherwise empty. It
+        is the slot if the item has no other.
+    :param identifiers: the result of :func:`_read_identifiers`.
     :returns: None if the item has neither attributes nor a reported
-        identifier.
+        identifier, so that nothing is known of the part.
     """
     attributes = source.describe(item)
-    has_own_identifier = bool(identifiers) and not source.given_id
-    if not attributes and not has_own_identifier:
+    has_reported_identifier = bool(identifiers) and not source.given_id
+    if not attributes and not has_reported_identifier:
         return None
     kind = source.kind_of(item)
     slot = source.slot_of(name, item)
@@ -312,8 +340,8 @@ def _make_part(
 def kind_of(source: str) -> str:
     """Return the kind of parts that a source reports.
 
-    :param source: e.g. ``agent dimm inventory.dimms``, which has the kind
-        ``dimm``.
+    :param source: the name of the source. For example, ``agent dimm
+        inventory.dimms`` has the kind ``dimm``.
     """
     return source.split()[-2]
 
@@ -326,15 +354,16 @@ def _source_name(
 
 
 def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
-    """Return the identities that one source assigns to several parts.
+    """Return the identities that several parts of one source have.
 
-    For example, the WWN of a disk array does not identify a disk. An identity
-    is not shared if two different sources report it.
+    For example, all disks of an array report the WWN of the array, which thus
+    identifies none of them. If two parts of different sources have an
+    identity, both are the same part, and the identity is not returned.
     """
     counts: collections.Counter[tuple[str, Identity]] = collections.Counter()
     for part in parts:
         if part_source.GIVEN_IDS.intersection(part.ids):
-            # The identity does not come from the report.
+            # This package has assigned the identity, e.g. to the firmware.
             continue
         for identity in part.identities:
             counts[part.source, identity] += 1
@@ -345,19 +374,18 @@ def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
     return frozenset(shared)
 
 
-def _leave_out_summed_up(parts: list[Part]) -> list[Part]:
-    """Return the parts except those that another entry summarizes.
+def _leave_out_summarized(parts: list[Part]) -> list[Part]:
+    """Return the parts without the parts that another part summarizes.
 
     For example, ``inventory.cpu`` summarizes all processors of a machine, so a
     list of processors without serial numbers adds no information.
     """
-    # The kinds that have such an entry. It is recognized by its identity,
-    # which this package assigns.
-    kinds_summed_up = {
+    # A part that summarizes others has an identity that this package assigns.
+    summarized_kinds = {
         part.kind
         for part in parts
         if part_source.GIVEN_IDS.intersection(part.ids)
     }
     return [
-        part for part in parts if part.ids or part.kind not in kinds_summed_up
+        part for part in parts if part.ids or part.kind not in summarized_kinds
     ]

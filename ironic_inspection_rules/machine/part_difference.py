@@ -2,10 +2,20 @@
 
 """Differences between the parts of a machine at two times.
 
-The last report of each source is remembered, and a source is compared only
-with itself. Identities connect the parts of different sources. This way, a
-change that one source announces is not announced again by another source, and
-a part is not announced as gone while another source still reports it.
+A source is a list of parts by one reporter, e.g. ``agent disk
+inventory.disks`` by the ramdisk. The last report of each source is remembered.
+A source is compared only with its own last report, because another reporter
+such as Redfish describes the same disk in other words. A source is silent if
+it is not in the report, e.g. because Redfish did the inspection.
+
+An identity, e.g. ``('disk', 's3z8')``, connects the parts that several sources
+report: they are a group. This way, a change that one source announces is not
+announced again by another source, and a part is not announced as gone while
+another source still reports it.
+
+In a pair ``(old, new)``, ``old`` is a part as its source reported it last, and
+``new`` is the same part in the new report. A pair may have an identity on one
+side only, if the two were paired by their slot or their attributes.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -32,6 +42,8 @@ class PartChange:
         :data:`CHANGED`, or :data:`UNREPORTED`. A part is unreported if the
         sources on one side do not report such parts, or do not identify them,
         so that it is unknown what happened to the part.
+    :param before: the part before the change; None for a new part.
+    :param after: the part after the change; None for a part that is gone.
     """
 
     what: str
@@ -44,7 +56,7 @@ class PartChange:
         For example, ``{'kind': 'dimm', 'what': 'gone', 'id': 'S3Z8', 'slot':
         'A1', 'before': {…}, 'after': None}``.
         """
-        # At least one of the two sides has a part.
+        # At least one side has a part. If both have one, use the later.
         present = typing.cast(part.Part, self.after or self.before)
         before = _side_as_dict(self.before)
         after = _side_as_dict(self.after)
@@ -65,18 +77,21 @@ class PartChange:
 
 
 def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
-    """Return one side of a change, or None if that side has no part.
+    """Return the part before or after a change, as the API shows it.
 
     For example, ``{'id': 'S3Z8', 'slot': 'A1', 'size': 32}``. The ``id`` is
-    None if no report identifies the part: if the part has no ids, or if it is
-    the firmware, or all processors of ``inventory.cpu`` together.
+    None if no report identifies the part.
+
+    :param member: the part; None if there is none on this side of the change.
+    :returns: None if there is no part.
     """
     if member is None:
         return None
     identity = None
-    # The ids of the firmware and of inventory.cpu do not come from a report.
-    # This package assigns them, and they are the same for all machines.
-    if member.ids and not part_source.GIVEN_IDS.intersection(member.ids):
+    # The firmware and inventory.cpu have ids that this package assigns. These
+    # are the same for all machines, so they are not shown.
+    is_id_assigned = part_source.GIVEN_IDS.intersection(member.ids)
+    if member.ids and not is_id_assigned:
         identity = member.label
     return {'id': identity, 'slot': member.slot, **member.attributes}
 
@@ -95,7 +110,10 @@ def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
 class PartComparison:
     """Compares the known parts of a machine with a new report.
 
-    :ivar changes: the changes of its parts.
+    :param before: the known parts: for each source, the parts of its last
+        report.
+    :param after: the parts of the new report. It has only some of the sources.
+    :ivar changes: the changes of the machine's parts.
     """
 
     def __init__(self, before: part.Parts, after: part.Parts) -> None:
@@ -103,11 +121,13 @@ class PartComparison:
         self._after = after
         # Drop identities that two parts share in the new report: such an
         # identity did not identify one part before either.
-        self._old = [old.without(after.shared) for old in before.parts]
+        self._known_parts = [old.without(after.shared) for old in before.parts]
         # A group is one part, which several sources may report on both sides.
-        self._groups = part_group.PartGroups([*self._old, *after.parts])
-        self._known_groups = self._groups.of_parts(self._old)
-        self._reported_groups = self._groups.of_parts(after.parts)
+        self._groups = part_group.PartGroups(
+            [*self._known_parts, *after.parts]
+        )
+        self._known_groups = self._groups.find_groups(self._known_parts)
+        self._reported_groups = self._groups.find_groups(after.parts)
         # For each source: pairs of the same part, and parts of one side only.
         self._pairings = self._find_pairings()
         sources_heard_before = [
@@ -115,52 +135,47 @@ class PartComparison:
         ]
         # Call distinct(), so that a change is announced once even if several
         # sources report the part. The order matters: _find_moves() needs
-        # _gone, and _find_unreported_changes() needs _gone, _new and _moved.
-        self._gone = self._groups.distinct(self._find_missing_parts())
-        self._new = self._groups.distinct(
+        # _gone_parts, and _find_changes() needs all of these.
+        self._gone_parts = self._groups.distinct(self._find_missing_parts())
+        self._new_parts = self._groups.distinct(
             self._find_additional_parts(sources_heard_before)
         )
-        self._moved = self._groups.distinct_pairs(self._find_moves())
+        self._moved_pairs = self._groups.distinct_pairs(self._find_moves())
         changed = [pair for pair in self._list_pairs() if _has_changed(*pair)]
-        self._changed = self._groups.distinct_pairs(changed)
+        self._changed_pairs = self._groups.distinct_pairs(changed)
         self.changes = list(self._find_changes())
 
     def _find_changes(self) -> Iterator[PartChange]:
-        """Yield all changes, starting with those that are certain.
-
-        In a pair, ``old`` is the part as it was known before, and ``new`` is
-        the part as it is reported now.
-        """
-        for old in self._gone:
+        """Yield all changes: first certain changes, then possible changes."""
+        for old in self._gone_parts:
             yield PartChange(what=GONE, before=old, after=None)
-        for new in self._new:
+        for new in self._new_parts:
             yield PartChange(what=NEW, before=None, after=new)
-        for old, new in self._moved:
+        for old, new in self._moved_pairs:
             yield PartChange(what=MOVED, before=old, after=new)
-        for old, new in self._changed:
+        for old, new in self._changed_pairs:
             yield PartChange(what=CHANGED, before=old, after=new)
         yield from self._find_unreported_changes()
 
     def _find_pairings(self) -> dict[str, part_pair.Pairing]:
-        """Pair the parts that a source reports with those of its last report.
+        """Pair the parts of each source with the parts of its last report.
 
-        A source is a list of parts by one reporter, e.g. ``agent disk
-        inventory.disks``. It is compared only with itself, because another
-        reporter such as Redfish describes the same disk in other words.
-
-        :returns: the pairings by source.
+        :returns: for each source in the new report, the pairs, and the parts
+            that only the last report or only the new report has:
+            ``{'agent disk inventory.disks': Pairing(…)}``.
         """
-        before = part_group.by_source(self._old)
-        after = part_group.by_source(self._after.parts)
+        known_by_source = part_group.by_source(self._known_parts)
+        reported_by_source = part_group.by_source(self._after.parts)
         pairings = {}
         for source in self._after.sources:
             pairings[source] = part_pair.find(
-                before.get(source, []), after.get(source, [])
+                known_by_source.get(source, []),
+                reported_by_source.get(source, []),
             )
         return pairings
 
     def _list_pairs(self) -> Iterator[part_pair.Pair]:
-        """Yield the parts that both sides have, for one source at a time."""
+        """Yield all pairs of a known part and the same part in the report."""
         for pairing in self._pairings.values():
             yield from pairing.same
 
@@ -168,110 +183,124 @@ class PartComparison:
         """Yield the pairs of parts that have moved to another slot.
 
         For example, the DIMM with the serial number S3Z8 was in A1, and is now
-        in B1. A part has not moved if a source that identifies it reports it
-        in its old slot or as gone.
+        in B1. If the new report of the source does not identify the part, it
+        counts as moved only if no source that identifies it says that it is
+        gone or has stayed.
         """
         stayed = []
         for old, new in self._list_pairs():
             if old.ids and new.ids and not _has_moved(old, new):
                 stayed.append(old)
-        stayed_or_gone = self._groups.of_parts([*stayed, *self._gone])
+        stayed_or_gone = self._groups.find_groups([*stayed, *self._gone_parts])
         for old, new in self._list_pairs():
             if not _has_moved(old, new):
                 continue
-            # If the new part has no identity, it was paired only by
-            # resemblance. A source that identifies the old part knows better
-            # where it is.
-            if new.ids or self._groups.of_part(old) not in stayed_or_gone:
+            is_identified = bool(new.ids)
+            is_contradicted = self._groups.find_group(old) in stayed_or_gone
+            # If the new part has no identity, it was paired by its attributes,
+            # and may be another part.
+            if is_identified or not is_contradicted:
                 yield old, new
 
     def _announced_by_others(self, source: str) -> part.Announced:
         """Return how many changes others announced while a source was silent.
 
         The result has two numbers: how many parts of the source were announced
-        as gone, and how many as new.
+        as gone, and how many as new. Both are 0 if it was not silent.
 
-        :param source: a list of parts by one reporter, e.g. ``agent disk
-            inventory.disks``. It is silent while only another reporter, e.g.
-            Redfish, reports the machine.
+        :param source: the name of the source, e.g. ``agent disk
+            inventory.disks``.
         """
         return self._before.announced.get(source, part.Announced())
 
     def _find_missing_parts(self) -> Iterator[part.Part]:
-        """Yield the parts that a source of the report no longer reports.
+        """Yield the known parts that their sources no longer report.
 
-        A part that another source still reports, e.g. Redfish, is not missing.
-        Parts without an identity are only counted: if there were four such
-        disks and there are three now, one is missing.
+        - A part with an identity is missing if no source of the report has it.
+        - Parts without an identity are only counted: if a source had four such
+          disks and has three now, one is missing.
         """
         for source, pairing in self._pairings.items():
+            # The parts in "before" have no counterpart in the new report.
             unidentified = []
             for old in pairing.before:
                 if not old.ids:
                     unidentified.append(old)
-                elif self._groups.of_part(old) not in self._reported_groups:
+                elif self._groups.find_group(old) not in self._reported_groups:
                     yield old
             # While this source was silent, other sources announced some of its
             # parts as gone. These must not be announced again. It is unknown
-            # which parts without an identity these are, so skip the first
-            # ones.
-            announced = self._announced_by_others(source).gone
-            yield from unidentified[announced:]
+            # which parts without an identity these are, so skip the first.
+            count_announced = self._announced_by_others(source).gone
+            yield from unidentified[count_announced:]
 
     def _find_additional_parts(
         self, sources: Iterable[str]
     ) -> Iterator[part.Part]:
-        """Yield the parts that are new in the report, e.g. a new disk.
+        """Yield the parts of some sources that are new, e.g. a new disk.
 
-        Parts that another source has announced before are skipped.
+        - A part with an identity is new if it was not known before.
+        - Parts without an identity are only counted: if a source had three
+          such disks and has four now, one is new.
 
-        :param sources: sources of the report. A source is a list of parts by
-            one reporter, e.g. ``agent disk inventory.disks``.
+        :param sources: names of sources that are in the report.
         """
         for source in sources:
             # While this source was silent, other sources announced this many
-            # of its parts as new. These must not be announced again.
-            left_to_find = self._announced_by_others(source).new
+            # parts as new. These must not be announced again.
+            left_to_skip = self._announced_by_others(source).new
+            # The parts in "after" have no counterpart in the last report of
+            # the source.
             unidentified = []
             for new in self._pairings[source].after:
                 if not new.ids:
                     unidentified.append(new)
-                elif self._groups.of_part(new) in self._known_groups:
-                    # Another source has announced this part.
-                    left_to_find -= 1
+                elif self._groups.find_group(new) in self._known_groups:
+                    # This is one of the announced parts.
+                    left_to_skip -= 1
                 else:
                     yield new
-            # The rest of the announced parts have no identity here. It is
-            # unknown which parts these are, so skip the first ones.
-            yield from unidentified[max(0, left_to_find) :]
+            # The other announced parts have no identity here. It is unknown
+            # which parts these are, so skip the first.
+            yield from unidentified[max(0, left_to_skip) :]
 
     def _find_unreported_changes(self) -> Iterator[PartChange]:
         """Yield changes of parts that may be gone or new, or just unreported.
 
-        There are two reasons for doubt. The source of the part may have been
-        silent on one side: a disk that only Redfish has reported may still be
-        there when only the ramdisk reports. Or the source identifies the part
-        on one side only. Parts that are certainly gone, new or moved are
-        skipped.
+        There are three reasons for doubt:
+
+        1. A source identifies a part on one side only.
+        2. A source reported last time, but is silent now. For example, a disk
+           that only Redfish has reported may still be there when only the
+           ramdisk reports.
+        3. A source reports for the first time, so its parts may have been
+           there before.
+
+        Parts that are certainly gone, new or moved are skipped.
         """
-        moved = [old for old, _new in self._moved]
-        settled = self._groups.of_parts([*self._gone, *self._new, *moved])
-        # This call adds its parts to "settled", so that the code below does
-        # not yield them again.
-        yield from self._find_unidentified_changes(settled)
-        settled_or_reported = settled | self._reported_groups
+        moved = [old for old, _new in self._moved_pairs]
+        # The groups of the parts that have a change already.
+        groups_done = self._groups.find_groups(
+            [*self._gone_parts, *self._new_parts, *moved]
+        )
+        # 1. Parts that are identified on one side only. Their groups are done
+        # after this.
+        for old, new in self._list_half_identified_pairs(groups_done):
+            groups_done |= self._groups.find_groups([old, new])
+            yield PartChange(what=UNREPORTED, before=old, after=new)
+        # 2. Parts of sources that are silent now.
         fallen_silent = self._groups.distinct(
             self._parts_outside(
-                settled_or_reported, self._list_parts_fallen_silent()
+                groups_done | self._reported_groups,
+                self._list_parts_fallen_silent(),
             )
         )
         # A part without an identity may be a part that was reported each time.
         for old in self._groups.without_counterpart(
-            fallen_silent, self._old, self._after.parts
+            fallen_silent, self._known_parts, self._after.parts
         ):
             yield PartChange(what=UNREPORTED, before=old, after=None)
-        # If a source reports for the first time, its parts may have been there
-        # before.
+        # 3. Parts of sources that report for the first time.
         sources_heard_first = [
             source
             for source in self._pairings
@@ -279,11 +308,11 @@ class PartComparison:
         ]
         first_reported = self._groups.distinct(
             self._parts_outside(
-                settled, self._find_additional_parts(sources_heard_first)
+                groups_done, self._find_additional_parts(sources_heard_first)
             )
         )
         for new in self._groups.without_counterpart(
-            first_reported, self._after.parts, self._old
+            first_reported, self._after.parts, self._known_parts
         ):
             yield PartChange(what=UNREPORTED, before=None, after=new)
 
@@ -294,57 +323,61 @@ class PartComparison:
     ) -> list[part.Part]:
         """Return the parts that are in none of the groups.
 
-        A group is one part of the machine, which several sources may report.
-        Parts without an identity are not in any group.
+        Parts without an identity are in no group, so all of them are returned.
         """
         return [
             member
             for member in parts
-            if self._groups.of_part(member) not in groups
+            if self._groups.find_group(member) not in groups
         ]
 
     def _list_parts_fallen_silent(self) -> Iterator[part.Part]:
         """Yield the parts of sources that reported last time, but not now.
 
         If a source was silent last time already, its parts were announced as
-        unreported then.
+        unreported then, and are skipped.
         """
-        for old in self._old:
+        for old in self._known_parts:
             # The value is None if the source reported last time. For a silent
             # source, it is the time of the last report.
-            was_heard = self._before.sources.get(old.source) is None
-            if was_heard and old.source not in self._after.sources:
+            reported_last_time = self._before.sources.get(old.source) is None
+            if reported_last_time and old.source not in self._after.sources:
                 yield old
 
-    def _find_unidentified_changes(
-        self, settled: set[part_group.Group | None]
-    ) -> Iterator[PartChange]:
-        """Yield changes of pairs that have an identity on one side only.
+    def _list_half_identified_pairs(
+        self, skipped_groups: Collection[part_group.Group | None]
+    ) -> list[part_pair.Pair]:
+        """Return the pairs of parts that are identified on one side only.
 
         For example, a disk had the serial number S3Z8, and a disk in the same
         slot has none now. It is unknown whether both are the same part.
 
-        :param settled: groups of parts with another change. The groups of the
-            pairs are added to it.
+        A pair is skipped if another source identifies its part on the other
+        side. Of several pairs of the same part, the first is returned.
+
+        :param skipped_groups: groups of parts whose pairs are skipped, because
+            they have another change.
         """
+        pair_by_group: dict[part_group.Group | None, part_pair.Pair] = {}
         for old, new in self._list_pairs():
             if old.ids and new.ids:
+                # Both sides have an identity.
                 continue
             # The old part may have identities from earlier reports. Only the
             # last report of its source counts here.
             if old.is_identified == bool(new.ids):
-                # Both reports identify the part, or neither of them does.
+                # Neither of the two reports identifies the part.
                 continue
             identified = old
             groups_of_other_side = self._reported_groups
             if new.ids:
                 identified = new
                 groups_of_other_side = self._known_groups
-            group = self._groups.of_part(identified)
-            # Skip the part if another source identifies it on the other side.
-            if group not in groups_of_other_side and group not in settled:
-                settled.add(group)
-                yield PartChange(what=UNREPORTED, before=old, after=new)
+            group = self._groups.find_group(identified)
+            if group in groups_of_other_side or group in skipped_groups:
+                continue
+            pair_by_group.setdefault(group, (old, new))
+        return list(pair_by_group.values())
 
     def known(self, previous_time: str = '') -> part.Parts:
         """Return all known parts after the report, for the next comparison.
@@ -353,20 +386,23 @@ class PartComparison:
         sources that are silent now.
 
         :param previous_time: the time of the previous inspection, as text.
+            It is the time of the last report of a source that falls silent.
         """
         parts = [*self._list_reported_parts(), *self._list_silent_parts()]
-        since_by_source = {}
-        for source, since in self._before.sources.items():
+        # The silent sources, with the time of their last report.
+        time_by_silent_source = {}
+        for source, last_time in self._before.sources.items():
             if source not in self._after.sources:
                 # None means that the source reported in the previous
                 # inspection.
-                since_by_source[source] = since or previous_time
+                time_by_silent_source[source] = last_time or previous_time
+        # The changes that silent sources must not announce again.
         announced = {}
-        for source in since_by_source:
+        for source in time_by_silent_source:
             counts = self._count_announced(source)
             if any(counts):
                 announced[source] = counts
-        sources = {**since_by_source, **self._after.sources}
+        sources = {**time_by_silent_source, **self._after.sources}
         return part.Parts(part.in_order(parts), sources, announced)
 
     def _list_reported_parts(self) -> Iterator[part.Part]:
@@ -374,16 +410,17 @@ class PartComparison:
 
         A part keeps identities, slot and attributes that this report does not
         have. For example, a DIMM that was known as S3Z8 keeps this serial
-        number if the report has only its slot and size.
+        number if the report has only its slot and size. It does not keep an
+        identity that another part of the report has, or that belongs to a part
+        that is gone.
         """
-        gone = self._groups.of_parts(self._gone)
+        gone = self._groups.find_groups(self._gone_parts)
         identities_of_gone = set()
-        for old in self._old:
-            if self._groups.of_part(old) in gone:
+        for old in self._known_parts:
+            if self._groups.find_group(old) in gone:
                 identities_of_gone.update(old.identities)
         for pairing in self._pairings.values():
-            # A part keeps the identities of earlier reports, unless another
-            # part has them now or they belong to a part that is gone.
+            # The identities that no part keeps from earlier reports.
             taken = set(identities_of_gone)
             for _old, new in pairing.same:
                 taken.update(new.identities)
@@ -395,59 +432,60 @@ class PartComparison:
             yield from pairing.after
 
     def _list_silent_parts(self) -> Iterator[part.Part]:
-        """Return the parts of the sources that are not in the report.
+        """Return the known parts of the sources that are not in the report.
 
-        They are kept, unless another source has shown that they are gone. They
-        get the slots and attributes that another source reports now;
-        otherwise, their own source would announce the same change again later.
+        Parts that other sources announced as gone are left out. Slots and
+        attributes are changed as other sources announced. Otherwise, the
+        silent source would announce the same changes again later.
         """
-        gone = self._groups.of_parts(self._gone)
+        gone = self._groups.find_groups(self._gone_parts)
         staying = []
-        for old in self._old:
-            if old.source in self._after.sources:
-                continue
-            if self._groups.of_part(old) not in gone:
+        for old in self._known_parts:
+            is_silent = old.source not in self._after.sources
+            if is_silent and self._groups.find_group(old) not in gone:
                 staying.append(old)
-        return self._groups.update(staying, self._moved, self._changed)
+        return self._groups.apply_changes(
+            staying, moved=self._moved_pairs, changed=self._changed_pairs
+        )
 
     def _count_announced(self, source: str) -> part.Announced:
-        """Count the parts that a source must not announce as gone or new.
+        """Count the parts that a silent source must not announce again.
 
-        Other sources have announced these parts since the source was last
-        heard. Without the counts, the source would announce the same parts
-        again when it reports the next time. Moves and other changes are not
-        counted, because :meth:`_list_silent_parts` applies them to the stored
-        parts.
+        These are parts that other sources have announced as gone or new since
+        the last report of the source. Moves and other changes are not counted,
+        because :meth:`_list_silent_parts` applies them to the known parts.
 
-        :param source: a source that is not in the report.
+        :param source: the name of a source that is not in the report.
+        :returns: the numbers of earlier inspections and of this one together.
         """
         before = self._announced_by_others(source)
         kind = part.kind_of(source)
-        own = [old for old in self._old if old.source == source]
+        own = [old for old in self._known_parts if old.source == source]
         unidentified = [old for old in own if not old.ids]
-        gone_of_kind = [old for old in self._gone if old.kind == kind]
+        gone_of_kind = [old for old in self._gone_parts if old.kind == kind]
         # Do not count parts that the source identifies. If they are gone,
-        # _list_silent_parts() removes them from its stored parts, so the
-        # source cannot miss them.
-        gone = self._parts_outside(self._groups.of_parts(own), gone_of_kind)
-        new_of_kind = [new for new in self._new if new.kind == kind]
-        # At most as many parts can be gone as the source has without identity,
-        # and at most as many can be new as a source may report.
+        # _list_silent_parts() leaves them out, so the source cannot miss them.
+        gone = self._parts_outside(self._groups.find_groups(own), gone_of_kind)
+        new_of_kind = [new for new in self._new_parts if new.kind == kind]
+        # Limit the first number to the parts that the source has without
+        # identity, and the second to the parts that it may report at all.
         count_gone = min(before.gone + len(gone), len(unidentified))
         count_new = min(before.new + len(new_of_kind), part.MOST)
         return part.Announced(count_gone, count_new)
 
 
 def _has_moved(old: part.Part, new: part.Part) -> bool:
-    """Return whether a part is in another slot, as far as slots are known.
+    """Return whether a part is in another slot than before.
 
-    Return False if only one of the reports identifies it, because it may be
-    another part then.
+    Return False if a slot is unknown. Return False also if only one of the
+    reports identifies the part, because the two may be different parts.
     """
-    # The ids of an "unidentified" part come from reports before the last one.
+    # The last report does not identify an "unidentified" part; its ids come
+    # from earlier reports. So it may be the same as a new part without ids.
     if bool(old.ids) != bool(new.ids or old.unidentified):
         return False
-    return bool(old.slot and new.slot and old.slot != new.slot)
+    are_slots_known = bool(old.slot and new.slot)
+    return are_slots_known and old.slot != new.slot
 
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:
@@ -470,14 +508,15 @@ def _renew_part(
     only its size, the result is S3Z8 in A1 with the reported size.
 
     :param taken: identities that the part must not keep from earlier reports:
-        those of parts in the new report, including this part, and those of
+        the identities of parts in the new report, including this part, and of
         parts that are gone.
     """
-    known_ids = [
+    kept_ids = [
         name for kind, name in old.identities if (kind, name) not in taken
     ]
-    ids = (*new.ids, *known_ids)
-    # The label is an identity in its original case, e.g. ``S3Z8`` for s3z8.
+    ids = (*new.ids, *kept_ids)
+    # The label is an identifier as it was reported, e.g. S3Z8 for s3z8. Take
+    # it from the new part if this has any identifier.
     identified = old
     if new.ids:
         identified = new

@@ -2,9 +2,13 @@
 
 """Groups of reported parts, because several sources report the same part.
 
-The parts of a group are recognized by their identities. For parts without an
-identity, only their number and their slots can show whether another source
-reports them too.
+A source is a list of parts of one kind by one reporter, e.g. ``agent disk
+inventory.disks``. If the ramdisk and Redfish both report a disk with the
+serial number S3Z8, the two reported parts have the identity ``('disk',
+'s3z8')`` in common, so they are one group: a single part of the machine.
+
+A part without an identity is in no group. Only the number of these parts and
+their slots can show whether another source reports them too.
 """
 
 import collections
@@ -18,21 +22,27 @@ Group = part.Identity
 """A group of parts, represented by one of its identities."""
 
 _Place = tuple[str, Group | None, str | None]
-"""The place of a part: its kind, its group or None, and its slot."""
+"""The place of a part: its kind, its group or None, and its slot.
+
+For example, ``('dimm', ('dimm', 's3z8'), 'A1')``.
+"""
 
 _AttributeValue = tuple[Group | None, str, typing.Any]
-"""A value of an attribute: the group of the part, the name and the value."""
+"""A value of an attribute: the group of the part, the name and the value.
+
+For example, ``(('dimm', 's3z8'), 'size', 16)``.
+"""
 
 
 class _Reported(typing.NamedTuple):
-    """A part, and the sources that report it."""
+    """A part, and the sources that report it, to which others are added."""
 
     part: part.Part
     sources: set[str]
 
 
 def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
-    """Return the parts by their source, e.g. ``agent disk …``."""
+    """Return the parts by source: ``{'agent disk …': [Part(…), …]}``."""
     parts_of_source: dict[str, list[part.Part]] = {}
     for member in parts:
         parts_of_source.setdefault(member.source, []).append(member)
@@ -68,16 +78,19 @@ def _slots_of_pair(pair: part_pair.Pair) -> list[_Slot]:
 
 
 class _SlotClaims:
-    """The sources that have reported a part in a slot, by the slot."""
+    """The sources that have reported a part in a slot, by the slot.
+
+    A source claims a slot when it reports a part there. It serves to find the
+    same part in reports of two sources, if one of them has no identity.
+    """
 
     def __init__(self) -> None:
         self._sources: dict[_Slot, set[str]] = {}
 
     def claim(self, pair: part_pair.Pair) -> None:
-        """Record that a source has reported a part in the slots of a pair.
+        """Record that the source of a pair has a part in both slots.
 
-        These are the previous and the current slot, see
-        :func:`_slots_of_pair`.
+        These are the previous and the current slot of the part.
         """
         _old, new = pair
         for slot in _slots_of_pair(pair):
@@ -92,54 +105,62 @@ class _SlotClaims:
         sources = set()
         for slot in _slots_of_pair(pair):
             sources |= self._sources.get(slot, set())
-        return bool(sources - {new.source})
+        other_sources = sources - {new.source}
+        return bool(other_sources)
 
 
 class PartGroups:
     """Groups of parts, where parts with a common identity are in one group.
 
-    A part with the identities a and b joins the groups of a and b. So a group
-    is one part of the machine, whichever source reports it at whichever time.
+    A group is one part of the machine, whichever source reports it at
+    whichever time. For example, Redfish reports a disk with the serial number
+    a and the WWN b, and the ramdisk reports only b. Both are in the group of a
+    and b.
+
+    The groups are sets of identities that are joined step by step, as in the
+    algorithm "union–find". Each identity has a parent in its group. The root,
+    which is its own parent, represents the group.
 
     :param parts: parts of several sources and times.
     """
 
     def __init__(self, parts: Iterable[part.Part]) -> None:
         """Join all identities of each part, and so parts that share one."""
-        # A forest of identities. The root of each tree represents its group.
         self._parents: dict[part.Identity, part.Identity] = {}
         for member in parts:
             for identity in member.identities:
+                # At first, each identity is a group of its own.
                 self._parents.setdefault(identity, identity)
-                # Move all identities of a part to the tree of its first one.
+                # Join its group to the group of the part's first identity.
                 root = self._find_root(identity)
                 self._parents[root] = self._find_root(member.identities[0])
 
     def _find_root(self, identity: part.Identity) -> part.Identity:
         """Return the identity that represents the group of an identity.
 
-        It is the root of the tree that contains the identity.
+        Follow the parents until an identity is its own parent.
         """
         while self._parents[identity] != identity:
-            # Shorten the path for the next search by skipping one parent.
+            # Make the grandparent the parent, so that the next search is
+            # shorter.
             parent = self._parents[identity]
             self._parents[identity] = self._parents[parent]
             identity = self._parents[identity]
         return identity
 
-    def of_part(self, member: part.Part) -> Group | None:
+    def find_group(self, member: part.Part) -> Group | None:
         """Return the group of a part, or None if it has no identity."""
         if not member.ids:
             return None
         return self._find_root(member.identities[0])
 
-    def of_parts(self, parts: Iterable[part.Part]) -> set[Group | None]:
+    def find_groups(self, parts: Iterable[part.Part]) -> set[Group | None]:
         """Return the groups of the parts that have an identity.
 
         None is never in the set. The type includes None only so that results
-        of :meth:`of_part` can be looked up in the set.
+        of :meth:`find_group` can be looked up in the set.
         """
-        return {self.of_part(member) for member in parts if member.ids}
+        return {self.find_group(member) for member in parts if member.ids}
 
     def distinct(self, parts: Iterable[part.Part]) -> list[part.Part]:
         """Return each part once, even if several sources report it.
@@ -150,12 +171,14 @@ class PartGroups:
         """
         parts = list(parts)
         distinct = self._distinct_by_identity(parts)
+        # Add the parts without an identity, for one source after the other,
+        # unless they match parts that were added before.
         unidentified = [member for member in parts if not member.ids]
         for source, parts_of_source in by_source(unidentified).items():
             # All parts of a source are of one kind.
             kind = parts_of_source[0].kind
-            # Skip parts that this source reports with an identity, because
-            # these are other parts.
+            # They cannot match parts that the same source reports with an
+            # identity, because a source reports each part once.
             candidates = []
             for reported in distinct:
                 if (
@@ -170,15 +193,16 @@ class PartGroups:
     def _distinct_by_identity(
         self, parts: Iterable[part.Part]
     ) -> list[_Reported]:
-        """Return the first part of each group, with the sources of the group.
+        """Return the first part of each group, with all sources of the group.
 
-        Parts without an identity are skipped.
+        For example, a disk that the ramdisk and Redfish report is returned
+        once, with both sources. Parts without an identity are skipped.
         """
         reported: dict[Group | None, _Reported] = {}
         for member in parts:
             if not member.ids:
                 continue
-            group = self.of_part(member)
+            group = self.find_group(member)
             if group not in reported:
                 reported[group] = _Reported(member, set())
             reported[group].sources.add(member.source)
@@ -190,12 +214,12 @@ class PartGroups:
         """Return one pair for each part, even if several sources report it.
 
         This way, a part that moved or changed is announced once. A part
-        without an identity is skipped if another source has a part in its
+        without an identity is skipped if another source has a pair with its
         previous or current slot, because both are assumed to be the same.
 
         :param pairs: pairs of a part as it was before and as it is now.
         """
-        of_group: dict[Group | None, part_pair.Pair] = {}
+        pair_by_group: dict[Group | None, part_pair.Pair] = {}
         slots = _SlotClaims()
         unidentified = []
         for pair in pairs:
@@ -203,9 +227,10 @@ class PartGroups:
             if not old.ids:
                 unidentified.append(pair)
                 continue
-            of_group.setdefault(self.of_part(old), pair)
+            # Of several pairs of one part, keep the first.
+            pair_by_group.setdefault(self.find_group(old), pair)
             slots.claim(pair)
-        distinct = list(of_group.values())
+        distinct = list(pair_by_group.values())
         # All parts with an identity have claimed their slots at this point.
         for pair in unidentified:
             if not slots.is_taken_by_another_source(pair):
@@ -221,19 +246,20 @@ class PartGroups:
         parts: Sequence[part.Part],
         parts_of_other_time: Sequence[part.Part],
     ) -> Iterator[part.Part]:
-        """Yield the parts of one time that cannot be parts of another time.
+        """Yield the candidates that cannot be parts of another time.
 
-        Each candidate with an identity is yielded. A part without an identity
-        may be any part of its kind. For example, of five disks without
-        identities, only the last is yielded if the other time has four disks.
+        A candidate with an identity is always yielded, because no part of the
+        other time has this identity. A candidate without an identity may be
+        any part of its kind. For example, of five disks without identities,
+        only the last is yielded if the other time has four disks.
 
         :param candidates: some of ``parts``, whose identities no part of the
             other time has.
-        :param parts: all known parts of the first time.
+        :param parts: all known parts of one time.
         :param parts_of_other_time: all known parts of the other time.
         """
-        # For each source, the number of parts of the other time that its
-        # remaining unidentified parts may be.
+        # For each source, the number of its candidates without identity that
+        # may still be parts of the other time.
         possible_counts = self._count_possible(parts, parts_of_other_time)
         for candidate in candidates:
             if candidate.ids:
@@ -249,15 +275,21 @@ class PartGroups:
         parts: Sequence[part.Part],
         parts_of_other_time: Sequence[part.Part],
     ) -> dict[str, int]:
-        """Count the parts of another time that unidentified parts may be.
+        """Count, by source, the parts that may be parts of another time.
 
-        :param parts: parts of the first time, with or without an identity.
+        Only parts without an identity count. For example, the machine has four
+        disks at the other time. If a source reports one of them with the same
+        identity, three are left that its disks without an identity may be::
+
+            {'agent disk inventory.disks': 3}
+
+        :param parts: all parts of one time.
         :returns: for each source of these parts, the number of parts of its
             kind at the other time, minus the parts that the source identifies
             as parts of that time. The number may be negative.
         """
         count_of_kind = _count_by_kind(parts_of_other_time)
-        groups_of_other_time = self.of_parts(parts_of_other_time)
+        groups_of_other_time = self.find_groups(parts_of_other_time)
         counts: dict[str, int] = {}
         for source, parts_of_source in by_source(parts).items():
             # All parts of a source are of one kind.
@@ -267,33 +299,34 @@ class PartGroups:
             recognised = [
                 member
                 for member in parts_of_source
-                if self.of_part(member) in groups_of_other_time
+                if self.find_group(member) in groups_of_other_time
             ]
             counts[source] = count_of_kind[kind] - len(recognised)
         return counts
 
-    def update(
+    def apply_changes(
         self,
         parts: Iterable[part.Part],
         moved: Iterable[part_pair.Pair],
         changed: Iterable[part_pair.Pair],
     ) -> Iterator[part.Part]:
-        """Yield stored parts with the changes that another source announced.
+        """Yield parts of silent sources, changed as other sources announced.
 
         For example, Redfish reports that a DIMM has moved from A1 to B1 while
         the ramdisk is silent. Then the DIMM that the ramdisk has reported in
-        A1 is stored in B1. Otherwise the ramdisk would announce the same move
-        again when it reports the next time.
+        A1 is yielded with the slot B1. Otherwise the ramdisk would announce
+        the same move again when it reports the next time.
 
-        :param parts: the last reported parts of their sources.
-        :param moved: parts of another source, before and after their slot
+        :param parts: the parts of silent sources, as they were reported last.
+        :param moved: parts of other sources, before and after their slot
             changed.
-        :param changed: the same for changed attributes.
+        :param changed: parts of other sources, before and after their
+            attributes changed.
         """
         new_slots = self._find_new_slots(moved)
         new_values = self._find_new_values(changed)
         for member in parts:
-            group = self.of_part(member)
+            group = self.find_group(member)
             place = (member.kind, group, member.slot)
             attributes = {}
             for name, value in member.attributes.items():
@@ -305,10 +338,14 @@ class PartGroups:
     def _find_new_slots(
         self, moved: Iterable[part_pair.Pair]
     ) -> dict[_Place, str | None]:
-        """Return the new slots of parts, by their previous places.
+        """Return the new slots of moved parts, by their previous places.
 
         A place is kind, group and slot. For a DIMM that has moved from A1 to
-        B1, the result has, for example, ``{('dimm', None, 'A1'): 'B1'}``.
+        B1, the result is ``{('dimm', ('dimm', 's3z8'), 'A1'): 'B1', ('dimm',
+        None, 'A1'): 'B1'}``.
+
+        The previous slot is in the key, because another source may use another
+        name for the slot. Then its part keeps that name.
 
         :param moved: parts before and after the move.
         """
@@ -317,7 +354,7 @@ class PartGroups:
             # Add a place without a group too, because another source may
             # report the part without an identity.
             slots[old.kind, None, old.slot] = new.slot
-            slots[old.kind, self.of_part(old), old.slot] = new.slot
+            slots[old.kind, self.find_group(old), old.slot] = new.slot
         return slots
 
     def _find_new_values(
@@ -325,15 +362,21 @@ class PartGroups:
     ) -> dict[_AttributeValue, typing.Any]:
         """Return the new values of attributes by group, name and old value.
 
-        For example, ``{(('dimm', 's3z8'), 'size', 16): 32}``. Parts without an
-        identity are skipped, because it is unknown which parts of another
-        source they are.
+        For example, ``{(('dimm', 's3z8'), 'size', 16): 32}``.
+
+        The old value is in the key, because another source may write the value
+        differently, e.g. ``16 GB``. Then its value must not be replaced.
+
+        Parts without an identity are skipped, because it is unknown which
+        parts of another source they are.
+
+        :param changed: parts before and after the change.
         """
         values: dict[_AttributeValue, typing.Any] = {}
         for old, new in changed:
             if not old.ids:
                 continue
-            group = self.of_part(old)
+            group = self.find_group(old)
             for name in old.attributes.keys() & new.attributes.keys():
                 old_value = old.attributes[name]
                 values[group, name, old_value] = new.attributes[name]
@@ -346,27 +389,32 @@ def _match_unidentified(
     """Match parts without identity to reported parts; return unmatched parts.
 
     A part matches the reported part in its slot, or otherwise any reported
-    part. For example, one part is returned for five DIMMs and four reported
-    ones. The source of a part that matches is added to the sources of the
-    reported part.
+    part. For example, of five DIMMs without identity, one is returned if four
+    DIMMs are reported. The source of a part that matches is added to the
+    sources of the reported part.
 
-    :param parts: parts of one source.
+    :param parts: parts of one source, all without identity.
     :param reported: parts of the same kind that this source has not reported.
     """
-    in_slot: dict[str | None, list[_Reported]] = {}
+    # First match parts in the same slot.
+    reported_by_slot: dict[str | None, list[_Reported]] = {}
     for reported_part in reported:
-        in_slot.setdefault(reported_part.part.slot, []).append(reported_part)
-    elsewhere = []
+        slot = reported_part.part.slot
+        reported_by_slot.setdefault(slot, []).append(reported_part)
+    unmatched_parts = []
     for member in parts:
-        if member.slot and in_slot.get(member.slot):
-            reported_part = in_slot[member.slot].pop()
+        if member.slot and reported_by_slot.get(member.slot):
+            reported_part = reported_by_slot[member.slot].pop()
             reported_part.sources.add(member.source)
         else:
-            elsewhere.append(member)
-    # Match the other parts to any reported parts that are left.
-    unmatched: list[_Reported] = []
-    for left_in_slot in in_slot.values():
-        unmatched += left_in_slot
-    for reported_part, member in zip(unmatched, elsewhere, strict=False):
+            unmatched_parts.append(member)
+    # Then match the other parts to any reported parts that are left.
+    unmatched_reported: list[_Reported] = []
+    for left_in_slot in reported_by_slot.values():
+        unmatched_reported += left_in_slot
+    for reported_part, member in zip(
+        unmatched_reported, unmatched_parts, strict=False
+    ):
         reported_part.sources.add(member.source)
-    return elsewhere[len(unmatched) :]
+    # Parts are left if there are more of them than reported parts.
+    return unmatched_parts[len(unmatched_reported) :]

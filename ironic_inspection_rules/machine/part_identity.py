@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serial numbers and addresses that identify parts."""
+"""Serial numbers and addresses that identify parts.
+
+Sources write the same identifier differently, e.g. ``00665532`` and
+``665532``, or ``52-54-00-12-34-56`` and ``52:54:00:12:34:56``. So identifiers
+are normalized before they are compared. A placeholder is a text that firmware
+reports although the part has no serial number, e.g. ``Not Specified``.
+"""
 
 import re
 import typing
@@ -45,12 +51,14 @@ _PLACEHOLDERS = frozenset(
 def normalise(text: str) -> str:
     """Return an identifier in the form in which identifiers are compared.
 
-    ``S3Z8NB0K`` becomes ``s3z8nb0k``. ``00665532`` becomes ``665532``, because
-    Ironic's hook extra-hardware converts this serial number to the number
-    665532, but dmidecode reports the text. So if Python reads a text as a
-    whole number, the number is compared.
+    ``S3Z8NB0K`` becomes ``s3z8nb0k``, and ``00665532`` becomes ``665532``.
+
+    Leading zeros are removed because Ironic's hook extra-hardware converts the
+    serial number ``00665532`` to the number 665532, while dmidecode reports
+    the text.
     """
     plain = plain_form(text)
+    # The hook converts a text if int() accepts it, so do the same.
     try:
         return str(int(plain))
     except ValueError:
@@ -58,10 +66,10 @@ def normalise(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return an identifier without differences of case and notation.
+    """Return an identifier in lower case and in one notation.
 
     ``0x5002538E`` becomes ``5002538e``, and ``52-54-00-12-34-56`` becomes
-    ``52:54:00:12:34:56``.
+    ``52:54:00:12:34:56``. At most :data:`LONGEST` characters are kept.
     """
     text = _PREFIX.sub('', text.strip().lower())
     if _MAC.fullmatch(text):
@@ -78,16 +86,20 @@ def is_placeholder(text: str) -> bool:
 
 
 def reported_text(value: typing.Any) -> str | None:
-    """Return an identifier as the machine reported it: ``S3Z8NB0K``.
+    """Return an identifier as the machine reported it, or None.
 
-    Blanks around it are removed; use :func:`normalise` for comparisons. A
-    whole number becomes text. A number with a fraction or an exponent is not
-    an identifier, because it is unknown from which text Ironic's hook has
-    computed it.
+    - A text is returned without blanks around it, e.g. ``S3Z8NB0K``. Use
+      :func:`normalise` to compare it.
+    - A placeholder such as ``Not Specified`` or ``0000`` is None.
+    - A whole number becomes text, because Ironic's hook extra-hardware
+      converts serial numbers that consist of digits to numbers.
+    - Any other value is None. A number such as 1.5e7 is not an identifier,
+      because it is unknown from which text the hook computed it.
 
     :param value: any value that a machine has sent.
-    :returns: None if the value identifies nothing, e.g. ``Not Specified``.
     """
+    # str() refuses numbers with thousands of digits, so a number has the same
+    # maximum length as a text.
     if type(value) is int and abs(value) < 10**LONGEST:
         value = str(value)
     if not isinstance(value, str):
@@ -96,6 +108,7 @@ def reported_text(value: typing.Any) -> str | None:
     # If there is no serial number, firmware uses a word instead, or repeats
     # one character, e.g. "0000" and "ff:ff:ff:ff:ff:ff".
     different_characters = set(plain) - set(':-. ')
-    if plain in _PLACEHOLDERS or len(different_characters) <= 1:
+    repeats_one_character = len(different_characters) <= 1
+    if plain in _PLACEHOLDERS or repeats_one_character:
         return None
     return value.strip()[:LONGEST]

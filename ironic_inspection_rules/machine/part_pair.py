@@ -2,9 +2,10 @@
 
 """Pairs of the same part that a source reported at two times.
 
-Parts are paired by their identities. Parts without an identity are paired by
-their attributes and slots. If several of these are equal, it is impossible to
-know which is which.
+Parts are paired by their identities, e.g. ``('disk', 's3z8')``. Parts without
+an identity are paired by their slot and their make. The *make* of a part is
+all its attributes, e.g. its model and its size. If several parts have the same
+make, it is impossible to know which is which, so any of them are paired.
 """
 
 from collections.abc import (
@@ -48,11 +49,15 @@ class Pairing(typing.NamedTuple):
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
-    The most certain pairs are made first. For example, a disk is paired by its
-    serial number rather than by its slot. Then come parts with the same slot
-    and model, and last come parts that have only their kind in common.
+    The most certain pairs are made first: parts with the same serial number.
+    Then come parts with the same slot and model, and last come parts that have
+    only their kind in common.
+
+    :param before: the parts at the earlier time.
+    :param after: the parts at the later time.
     """
-    pairing = Pairing([], list(before), list(after))
+    pairing = Pairing(same=[], before=list(before), after=list(after))
+    # Each step pairs some of the parts that the previous steps left.
     for get_keys, may_pair in _STEPS:
         if not pairing.before or not pairing.after:
             # All parts of one time have been paired.
@@ -91,7 +96,7 @@ def _kind_alone(member: part.Part) -> Iterable[Hashable]:
 
 
 def _describe_make(member: part.Part) -> Hashable:
-    """Return the attributes of a part, e.g. its model and its size.
+    """Return the attributes of a part, e.g. its model and its size, as a key.
 
     They are converted to texts, so that values of all types can be sorted.
     """
@@ -104,23 +109,27 @@ def _accept_all(_old: part.Part, _new: part.Part) -> bool:
 
 
 def _may_be_same_unidentified(old: part.Part, new: part.Part) -> bool:
-    """Return whether parts may be the same; False if a report identifies one.
+    """Return whether two parts that no report identifies may be the same.
 
-    Identities that the earlier part has from even earlier reports do not
-    count.
+    Return False if either report identifies its part. Identities that the
+    earlier part has from even earlier reports do not count.
     """
     return not old.is_identified and not new.ids and _may_be_same(old, new)
 
 
 def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
-    """Return whether parts may be the same; False if both have identities."""
+    """Return whether two parts may be the same if one has no identity.
+
+    Return False if both have identities, because these are different: parts
+    with a common identity have been paired before.
+    """
     if old.ids and new.ids:
         return False
     return _may_be_same(old, new)
 
 
 def _may_be_same(old: part.Part, new: part.Part) -> bool:
-    """Return whether no attribute that both parts have is different."""
+    """Return whether all attributes that both parts have are equal."""
     return all(
         new.attributes.get(name, value) == value
         for name, value in old.attributes.items()
@@ -142,9 +151,10 @@ _STEPS: tuple[tuple[_GetKeys, _MayPair], ...] = (
     (_kind_alone, _may_be_same_unidentified),
     (_kind_alone, _may_be_same_half_identified),
 )
-"""The steps of pairing, with the most certain first: keys and a test.
+"""The steps of pairing, with the most certain first.
 
-A step pairs two parts that have a key in common and pass the test.
+A step is a function that returns the keys of a part, and a test. It pairs two
+parts that have a key in common and pass the test.
 """
 
 
@@ -154,14 +164,18 @@ def _pair_by_key(
     """Pair each earlier part with the first later part that shares a key.
 
     For example, if serial numbers are the keys, an earlier disk is paired with
-    the later disk that has the same serial number. The two must also pass the
-    test. The first later part is the one that comes first in the report.
+    the later disk that has the same serial number. A part is paired only once.
 
     :param get_keys: returns the keys of a part.
-    :param may_pair: tests an earlier part and a later part.
-    :param pairing: the result of the previous steps, whose pairs are kept.
+    :param may_pair: takes an earlier and a later part with a common key, and
+        returns whether they may be paired.
+    :param pairing: the result of the previous steps. Its pairs are kept, and
+        its other parts are paired here.
+    :returns: the pairs of this and the previous steps, and the parts that are
+        still not paired.
     """
-    # Positions of the later parts that have not been paired yet.
+    # For each key, the positions in "pairing.after" of the later parts that
+    # have the key and are not paired yet.
     positions_by_key: dict[Hashable, list[int]] = {}
     for position, new in enumerate(pairing.after):
         for key in get_keys(new):
@@ -181,7 +195,7 @@ def _pair_by_key(
         new = pairing.after[partner_position]
         same.append((old, new))
         paired_positions.add(partner_position)
-        # Remove the part, because it must be paired only once.
+        # The later part must not be paired again.
         for key in get_keys(new):
             positions_by_key[key].remove(partner_position)
     unpaired_after = [
@@ -196,10 +210,13 @@ def _find_candidates(
     keys: Iterable[Hashable],
     positions_by_key: Mapping[Hashable, Sequence[int]],
 ) -> Iterator[int]:
-    """Yield positions of later parts that have one of the keys.
+    """Yield the positions of later parts that have one of the keys.
 
-    They are in the order of the report. Only the first 20 parts with a key are
-    tried, because a machine may send thousands.
+    Only the first :data:`_MAX_CANDIDATES` parts with a key are yielded,
+    because a machine may send thousands.
+
+    :param keys: the keys of an earlier part.
+    :param positions_by_key: the positions of later parts.
     """
     for key in keys:
         positions = positions_by_key.get(key, [])

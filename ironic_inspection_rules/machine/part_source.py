@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The places in inventories that list parts.
+"""The places in inspection data that list the parts of a machine.
 
 The ramdisk reports parts in the inventory and, by its collectors, in plugin
-data. Redfish reports parts in the inventory.
+data. Redfish reports parts in the inventory. For example, disks are in
+``inventory.disks``::
+
+    [{'name': '/dev/sda', 'serial': 'S3Z8', 'by_path': '…', 'size': 480}, …]
+
+A :class:`PartSource` describes such a place, and an item is an entry of its
+list or mapping. Some fields of an item identify the part (``serial``), some
+say in which slot it is (``by_path``), and some are its attributes (``size``).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +35,7 @@ ACCELERATOR_CLASS = re.compile('(0x)?(0302|0b40|12).*')
 """PCI classes of 3D controllers, co-processors and processing accelerators."""
 
 Item = Mapping[str, typing.Any]
+"""An entry of a place, which usually describes one part."""
 
 _SIZES_OF_EMPTY_SLOTS = ('no module installed', 'not installed', '0 mb', '0')
 """Texts that dmidecode reports as the size of a module in an empty slot."""
@@ -50,8 +58,9 @@ def _accept_any(_name: str, _item: Item) -> bool:
 def _is_bank_with_module(name: str, item: Item) -> bool:
     """Return whether an entry of extra-hardware is a bank with a module.
 
-    For an empty bank, lshw reports no size, and a word instead of a serial
-    number.
+    A bank is a slot for a memory module. For an empty bank, lshw reports
+    ``[empty]`` in the description, or no size and a word such as ``Unknown``
+    instead of a serial number.
 
     :param name: the name of the entry, e.g. ``bank:0``.
     """
@@ -60,9 +69,9 @@ def _is_bank_with_module(name: str, item: Item) -> bool:
         return False
     if '[empty]' in str(item.get('description')).lower():
         return False
-    return bool(
-        item.get('size') or part_identity.reported_text(item.get('serial'))
-    )
+    has_size = bool(item.get('size'))
+    serial_number = part_identity.reported_text(item.get('serial'))
+    return has_size or serial_number is not None
 
 
 def _is_slot_with_module(_name: str, item: Item) -> bool:
@@ -85,16 +94,18 @@ def _is_socket_with_processor(_name: str, item: Item) -> bool:
 class PartSource:
     """A place where inventories have parts of one kind.
 
-    :param path: the path of a list or mapping of parts, or of a single part.
-        ``*`` stands for all items of a list or mapping.
+    :param path: the path of a list or mapping of parts, e.g.
+        ``inventory.disks``, or of a single part. ``*`` stands for all items of
+        a list or mapping.
     :param ids: names of fields that identify a part. The first one is shown.
     :param slots: names of fields that say where in the machine the part is.
     :param attributes: names of fields that describe the part.
-    :param whole: whether the place is one part instead of a list of parts.
+    :param whole: whether the place is one part instead of a list of parts,
+        e.g. ``inventory.system_vendor.firmware``.
     :param given_id: the identity that this package assigns to a part that
-        reports none and that each machine has exactly once.
+        reports none and that each machine has exactly once, e.g. the firmware.
     :param is_part: takes the name and the value of an item, and returns
-        whether it is a part.
+        whether it is a part; False for e.g. an empty slot.
     """
 
     kind: str
@@ -109,11 +120,12 @@ class PartSource:
     def items(self, data: Item) -> Iterator[tuple[str, Item]]:
         """Yield the parts that a machine has in this place, with their names.
 
-        The name of a part is its key in a mapping. The name is empty if the
-        parts are a list, or if the place is one part. Items for which
-        ``is_part`` is False, e.g. empty slots, are skipped.
+        The name of a part is its key in a mapping of parts. The name is empty
+        if the parts are a list, or if the place is one part. Items for which
+        :attr:`is_part` returns False, e.g. empty slots, are skipped.
 
-        :param data: ``inventory`` and ``plugin_data`` of the machine.
+        :param data: the inspection data: ``{'inventory': {…}, 'plugin_data':
+            {…}}``.
         """
         for value in self._values_at_path(data):
             named_items = items_with_names(value)
@@ -125,10 +137,12 @@ class PartSource:
                     yield name, item
 
     def _values_at_path(self, data: Item) -> Iterator[typing.Any]:
-        """Yield the value at the path, or one value for each item of ``*``.
+        """Yield the value at the path; with ``*``, the values at all paths.
 
         For example, ``inventory.storage_controllers.*.drives`` yields the
         drives of each controller.
+
+        :param data: the inspection data, see :meth:`items`.
         """
         above, star, below = self.path.partition('.*.')
         if not star:
@@ -139,28 +153,39 @@ class PartSource:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its items. Some PCI devices are accelerators."""
+        """The kinds that its items may have.
+
+        A PCI device may be an accelerator, e.g. a GPU.
+        """
         if self.kind == PCI_DEVICE:
             return PCI_DEVICE, ACCELERATOR
         return (self.kind,)
 
     def is_reported(self, data: Item) -> bool:
-        """Return whether the data would show that there are no such parts.
+        """Return whether the data have the complete list of these parts.
 
-        An empty list of disks means that the machine has no disks. Without a
-        list, there may be disks that were not reported, and these must not
-        count as missing.
+        If so, a part that is not in the list is not in the machine: an empty
+        list of disks means that it has none. Without the list, the machine may
+        have disks that were not reported.
+
+        The result is always False for two sorts of places. A single part, e.g.
+        the firmware, has no list. And no machine runs without memory, so an
+        empty list of memory modules means that they could not be read.
+
+        :param data: the inspection data, see :meth:`items`.
         """
-        # A single part is either there or not reported. No machine runs
-        # without memory, so an empty list of modules means that they could not
-        # be read.
         if self.whole or self.kind == DIMM:
             return False
-        above = self.path.partition('.*.')[0]
-        return isinstance(value_at(data, above), dict | list)
+        # With "*", the outer list is enough: an empty list of controllers
+        # means that there are no drives.
+        list_path = self.path.partition('.*.')[0]
+        return isinstance(value_at(data, list_path), dict | list)
 
     def kind_of(self, item: Item) -> str:
-        """Return the kind of an item, one of :attr:`kinds`."""
+        """Return the kind of an item, one of :attr:`kinds`.
+
+        The PCI class of a PCI device says whether it is an accelerator.
+        """
         if self.kind != PCI_DEVICE:
             return self.kind
         if ACCELERATOR_CLASS.fullmatch(str(item.get('class'))):
@@ -168,10 +193,11 @@ class PartSource:
         return PCI_DEVICE
 
     def describe(self, item: Item) -> dict[str, typing.Any]:
-        """Return the plain attributes of a part.
+        """Return the attributes of a part, e.g. ``{'core_count': 16}``.
 
-        Names are normalized: dmidecode's ``Core Count`` becomes
-        ``core_count``.
+        Attributes that are missing, empty, lists or mappings are skipped.
+        Names are normalized, because sources write them differently:
+        dmidecode's ``Core Count`` becomes ``core_count``.
         """
         described = {}
         for name in self.attributes:
@@ -184,8 +210,11 @@ class PartSource:
     def slot_of(self, name: str, item: Item) -> str | None:
         """Return the slot of a part, e.g. ``DIMM_A1``; None if unknown.
 
-        :param name: name of the part in a mapping of parts, otherwise empty.
-            It is used if no field has the slot.
+        It is the first of the fields :attr:`slots` that the item has. If it
+        has none of them, it is the name of the part.
+
+        :param name: the key of the part in a mapping of parts, otherwise
+            empty.
         """
         for field in self.slots:
             value = item.get(field)
@@ -364,9 +393,9 @@ SOURCES = (
 def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the items of a mapping or a list, each with its name.
 
-    ``{'sda': {…}}`` gives ``[('sda', {…})]``. ``[{…}]`` gives
-    ``[('', {…})]``, because the items of a list have no names. Any other value
-    has no items.
+    - The mapping ``{'sda': {…}}`` gives ``[('sda', {…})]``.
+    - The list ``[{…}]`` gives ``[('', {…})]``: its items have no names.
+    - Any other value, e.g. None, has no items.
     """
     if isinstance(value, Mapping):
         return [(str(name), item) for name, item in value.items()]
@@ -376,8 +405,9 @@ def items_with_names(value: typing.Any) -> list[tuple[str, typing.Any]]:
 
 
 def value_at(data: typing.Any, path: str) -> typing.Any:
-    """Return the value at a path, or None if there is none.
+    """Return the value at a path, or None if there is no value.
 
+    :param data: the inspection data, or any part of them.
     :param path: a path with dots, e.g. ``inventory.cpu.count``.
     """
     value = data_path.get(data, tuple(path.split('.')))

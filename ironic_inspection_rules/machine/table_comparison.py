@@ -2,8 +2,16 @@
 
 """Compares machines with the rows of a table.
 
+A table of rules has a row for each machine, e.g. as it was ordered. Its member
+``of`` gives the key of a machine, e.g. its serial number, and a machine is
+compared with the row of this key. Its member ``expect`` maps columns to
+templates: with ``{'cpus': '{inventory.cpu.count}'}``, the machine must have
+the number of processors that the column ``cpus`` says.
+
 Machines are compared one by one, and only their keys and differences are kept.
-So the memory does not grow with the size of inventories.
+So the memory does not grow with the size of inventories. When all machines
+are known, :func:`find_states` finds rows without a machine and rows with
+several.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,6 +34,7 @@ RIGHT = 'right'
 STATES = (MISSING, UNEXPECTED, WRONG, TWICE, RIGHT)
 
 _EMPTY_VALUES: tuple[typing.Any, ...] = (None, '', [], {})
+"""Values of cells that say nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -99,16 +108,21 @@ def compare(
 ) -> ComparedMachine:
     """Compare the data of a machine with its row in the table.
 
-    A machine has no key if its data have none, or have a placeholder of the
-    vendor, e.g. ``Default string``. If no row has its key, nothing is
-    compared. Differences do not show values of secret columns.
+    - The result has no key if the machine has none, or has a placeholder of
+      its vendor instead, e.g. ``Default string``.
+    - It has no differences if no row has the key.
+    - Otherwise it has the columns in which the machine differs from its row.
+      The values of secret columns are masked.
 
     :param machine: the name of the machine.
-    :param view: the data of the machine by root name.
+    :param view: the inspection data of the machine, from which templates are
+        rendered.
     :param by: the column that groups machines, or None.
     :raises: :class:`.exceptions.BudgetExceeded`
     """
     key = expected.key_of_machine(view)
+    # The group of the machine is its own value for the column, because it may
+    # have no row.
     group = None
     if by is not None and by in expected.expect:
         group = group_text(_render_for_machine(expected.expect[by], view))
@@ -119,8 +133,8 @@ def compare(
     # masked in the differences.
     row = expected.open.row(key)
     if row is data_path.ABSENT:
-        # A key such as "0000", which repeats one character, is a placeholder
-        # only if no row has it. For example, a row may have the key "7".
+        # A key such as "0000" or "7", which repeats one character, is a
+        # placeholder if no row has it. reported_text() returns None for it.
         if part_identity.reported_text(key) is None:
             return ComparedMachine(machine, None, group=group)
         return ComparedMachine(machine, key, group=group)
@@ -135,14 +149,14 @@ def _compare_columns(
 ) -> Iterator[ColumnDifference]:
     """Yield the columns in which a machine differs from its row.
 
-    For example, if the row expects 16 in the column ``cpus`` and the machine
-    has 12, yield ``ColumnDifference('cpus', 16, 12)``.
+    For example, if the row has 16 in the column ``cpus`` and the machine has
+    12 processors, yield ``ColumnDifference('cpus', 16, 12)``.
 
     :param key: the key of the row, e.g. a serial number.
     :param row: the row for the key, with its secret columns.
+    :param view: the inspection data of the machine.
     """
-    # The row in the form that readers of the differences may see, with masked
-    # secret columns.
+    # The same row with masked secret columns, as users may see it.
     masked_row = expected.masked.row(key)
     secret = expected.definition.secret
     for column, template in expected.expect.items():
@@ -169,26 +183,30 @@ def find_states(
 ) -> Iterator[TableFinding]:
     """Yield rows and machines with their states, e.g. ``missing``.
 
-    A row without a machine is ``missing``. Several machines of one row are
-    ``twice``. Otherwise a machine that differs from its row is ``wrong``, and
-    a machine that does not is ``right``. A machine without a row is
-    ``unexpected``, but several of them with the same key are ``twice``.
+    First come the rows in order, each with its machines:
 
-    The rows come first, in order, each with its machines. Then come the
-    machines without a row, in order, but grouped by their key. All machines
-    without a key count as machines with the same key.
+    - a row without a machine is ``missing``;
+    - several machines of one row are ``twice``;
+    - a single machine of a row is ``wrong`` if it differs from the row,
+      otherwise ``right``.
+
+    Then come the machines without a row, grouped by their key:
+
+    - several machines with the same key are ``twice``, and so are several
+      machines without a key;
+    - a single machine is ``unexpected``.
 
     :param machines: all machines, compared, each once.
     :param by: the column that groups rows, or None.
     """
-    by_key: dict[str | None, list[ComparedMachine]] = {}
+    machines_by_key: dict[str | None, list[ComparedMachine]] = {}
     for machine in machines:
-        by_key.setdefault(machine.key, []).append(machine)
+        machines_by_key.setdefault(machine.key, []).append(machine)
     for key, row in expected.pairs:
         group = None
         if by is not None:
             group = group_text(row.get(by))
-        machines_of_row = by_key.pop(key, [])
+        machines_of_row = machines_by_key.pop(key, [])
         if not machines_of_row:
             yield TableFinding(
                 key=key, machine=None, state=MISSING, group=group
@@ -208,7 +226,7 @@ def find_states(
                 group=group,
             )
     # Only machines without a row are left.
-    for machines_of_key in by_key.values():
+    for machines_of_key in machines_by_key.values():
         state = UNEXPECTED
         if len(machines_of_key) > 1:
             state = TWICE
@@ -222,7 +240,7 @@ def find_states(
 
 
 def group_text(value: typing.Any) -> str | None:
-    """Return the name of a group, or None if the value is not a name.
+    """Return the name of a group, or None if the value cannot be a name.
 
     :param value: the value of the column that groups machines, e.g. the rack
         ``7``.
@@ -235,11 +253,12 @@ def group_text(value: typing.Any) -> str | None:
 def _render_for_machine(template: typing.Any, view: budget.View) -> typing.Any:
     """Return the value of a template for a machine.
 
-    For example, 16 for ``{inventory.cpu.count}``.
+    For example, the template ``{inventory.cpu.count}`` gives 16.
 
     :param view: the inspection data of the machine.
     :returns: None if the value is missing or cannot be computed.
-    :raises: BudgetExceeded if that takes too many operations or too long.
+    :raises: :class:`.exceptions.BudgetExceeded` if rendering takes too many
+        operations or too long.
     """
     try:
         actual = rendering.render_value(template, view)
