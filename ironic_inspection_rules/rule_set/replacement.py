@@ -2,7 +2,14 @@
 
 """Plans how to turn the stored rules into the wanted rules.
 
-The service that stores the rules makes the plan. Clients show it as a diff.
+The wanted rules are the rules that a client posts. First, :func:`match` finds
+the stored rule that each of them replaces. Then :func:`plan_steps` makes the
+plan, a list of steps: rules are created, updated, moved, deleted or left
+unchanged. The service stores the steps. Clients show them as a diff.
+
+Stored rules have a ``position``, a number such as 1.0 or 2.5. Rules of equal
+phase and priority run in the order of their positions. A new rule between the
+positions 1.0 and 2.0 gets 1.5, so that no other rule has to be stored again.
 """
 
 import bisect
@@ -22,6 +29,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.rule_file import yaml_text
 
 Fields = typing.Mapping[str, typing.Any]
+"""A rule as a mapping of its fields: ``{'uuid': …, 'priority': 0, …}``."""
 
 CREATED = 'created'
 UPDATED = 'updated'
@@ -31,6 +39,7 @@ UNCHANGED = 'unchanged'
 
 _CONTENT = tuple(name for name in model.WRITABLE if name != 'uuid')
 _SIGNS = {CREATED: '+', UPDATED: '~', MOVED: '>', DELETED: '-'}
+"""Signs in a diff, by the outcome of a step. Other steps are not shown."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +63,11 @@ class RuleStep:
 
     @property
     def outcome(self) -> str:
-        """What happens to the rule, as one word: CREATED, MOVED and so on."""
+        """What happens to the rule.
+
+        It is CREATED, DELETED, UPDATED if a field differs, MOVED if only its
+        position differs, or UNCHANGED.
+        """
         if self.before is None:
             return CREATED
         if self.after is None:
@@ -62,22 +75,25 @@ class RuleStep:
         if self.fields:
             # An updated rule may move as well, but it counts as updated.
             return UPDATED
-        if self.new_position is None:
-            return UNCHANGED
-        return MOVED
+        if self.new_position is not None:
+            return MOVED
+        return UNCHANGED
 
     @property
     def position_after(self) -> float:
-        """The position after the step; for a deleted rule, its last one."""
+        """The position of the rule after the step.
+
+        For a deleted rule, it is the position before.
+        """
         if self.new_position is not None:
             return self.new_position
-        # A new rule always has a new position, so this rule is a stored one.
+        # Only a stored rule has no new position.
         assert self.before is not None
         return float(self.before['position'])
 
     @functools.cached_property
     def fields(self) -> list[str]:
-        """Names of the fields that differ."""
+        """Names of the fields that differ, e.g. ``['priority']``."""
         before = self.before or {}
         after = self.after or {}
         return [
@@ -90,9 +106,10 @@ class RuleStep:
 class Match(typing.NamedTuple):
     """The stored rule that a wanted rule corresponds to.
 
-    ``matched_by`` tells a user how the rule was recognized: by ``uuid`` or by
-    ``description``. It is None if both rules have the same content and no
-    description. Other callers of :func:`plan_steps` may use other words.
+    ``rule`` is the stored rule. ``matched_by`` tells a user how it was
+    recognized: by ``uuid`` or by ``description``. It is None if both rules
+    have the same content and no description. Other callers of
+    :func:`plan_steps` may use other words.
     """
 
     rule: Fields
@@ -104,24 +121,27 @@ def match(
 ) -> list[Match | None]:
     """Find the stored rule that corresponds to each wanted rule.
 
-    Rules are matched by their UUID first. A wanted rule without a UUID is
-    matched by its description, if the description is unique both among the
-    wanted rules without a UUID and among the stored rules that no UUID
-    matches. The remaining rules are matched by their whole content, so that a
-    rule that is posted again unchanged is not replaced. A wanted rule without
-    a match is new.
+    1. A wanted rule with a UUID is matched by the UUID only.
+    2. A wanted rule without a UUID is matched by its description, if the
+       description is unique: no other wanted rule without a UUID has it, and
+       only one of the stored rules that no UUID matches has it.
+    3. The remaining rules without a UUID are matched by their whole content,
+       so that a rule that is posted again unchanged is not replaced.
+
+    A wanted rule without a match is new.
 
     :param wanted: rules as they were posted; items may be of any type.
+    :param present: the stored rules, in order.
     :returns: one item for each wanted rule: its match, or None if it is new.
     :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
         same UUID.
     """
+    # Values that are no valid rules become None, which has no match.
     matchable: list[Fields | None] = []
     for rule in wanted:
         if isinstance(rule, dict) and isinstance(rule.get('uuid'), str | None):
             matchable.append(rule)
         else:
-            # The value is not a valid rule, so it has no match.
             matchable.append(None)
     return _Matcher(matchable, present).match()
 
@@ -142,13 +162,13 @@ class _Matcher:
     ) -> None:
         self._wanted = wanted
         self._present = present
-        self._uuids = _collect_distinct_uuids(wanted)
-        self._by_uuid = {rule['uuid']: rule for rule in present}
+        self._stored_by_uuid = {rule['uuid']: rule for rule in present}
         # The rules that are not matched by UUID, keyed by their description.
         # If two stored rules or two wanted rules share a description, it does
         # not say which rule is meant, so neither of them is included.
+        wanted_uuids = _collect_distinct_uuids(wanted)
         self._stored_by_description = _index_by_unique_description(
-            rule for rule in present if rule['uuid'] not in self._uuids
+            rule for rule in present if rule['uuid'] not in wanted_uuids
         )
         self._wanted_by_description = _index_by_unique_description(
             rule for rule in wanted if rule and not rule.get('uuid')
@@ -162,24 +182,26 @@ class _Matcher:
         matches = [
             self._match_by_uuid_or_description(rule) for rule in self._wanted
         ]
-        unmatched_by_content = self._list_unmatched_by_content(matches)
-        if not unmatched_by_content:
+        stored_by_content = self._list_unmatched_by_content(matches)
+        if not stored_by_content:
+            # All stored rules have a match.
             return matches
         for index, rule in enumerate(self._wanted):
             if matches[index] is not None:
                 continue
-            # A rule is new if its UUID is not stored.
+            # A rule with a UUID that is not stored is new, like a value that
+            # is no valid rule.
             if rule is None or rule.get('uuid'):
                 continue
-            equal_rules = unmatched_by_content[_content_key(rule)]
+            equal_rules = stored_by_content[_content_key(rule)]
             if not equal_rules:
                 continue
             matched_by = None
             if rule.get('description'):
-                # Several rules share this description; otherwise the rule
-                # would have been matched by it above.
+                # The content includes the description. Several rules share
+                # it; otherwise the rule would have been matched by it above.
                 matched_by = 'description'
-            # Take the stored rule, so that the next equal rule gets another.
+            # Remove the stored rule, so that the next equal rule gets another.
             matches[index] = Match(equal_rules.popleft(), matched_by)
         return matches
 
@@ -188,22 +210,26 @@ class _Matcher:
     ) -> Match | None:
         """Return the stored rule with the same UUID or description.
 
-        The description is used only if the wanted rule has no UUID, and if no
-        other rule that is not matched by UUID has the same description.
+        The description is used only if the wanted rule has no UUID, and if the
+        description is unique among the rules that are not matched by UUID.
+
+        :param rule: a wanted rule; None for a value that cannot match.
+        :returns: None if there is no such stored rule.
         """
         if rule is None:
             return None
         if rule.get('uuid'):
-            stored = self._by_uuid.get(rule['uuid'])
+            stored = self._stored_by_uuid.get(rule['uuid'])
             if stored is None:
                 # The rule is new, whatever its description is.
                 return None
             return Match(stored, 'uuid')
         description = rule.get('description')
-        # A posted value may be of any type.
+        # Posted rules are not validated yet, so this may be of any type.
         if not isinstance(description, str):
             return None
         if description not in self._wanted_by_description:
+            # There is no description, or several wanted rules have it.
             return None
         stored = self._stored_by_description.get(description)
         if stored is None:
@@ -215,9 +241,10 @@ class _Matcher:
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules that have no match yet, by their content.
 
-        Rules with equal content are listed in the order in which they run.
-
         :param matches: the match by UUID or description of each wanted rule.
+        :returns: for each :func:`_content_key`, the stored rules with this
+            content, in the order in which they run. For any other key, the
+            list is empty.
         """
         matched_uuids = {
             match_of_rule.rule['uuid']
@@ -236,9 +263,10 @@ class _Matcher:
 def _collect_distinct_uuids(
     wanted: typing.Sequence[Fields | None],
 ) -> set[str]:
-    """Return the UUIDs of the wanted rules, which must be distinct.
+    """Return the UUIDs of the wanted rules, and check that they are distinct.
 
-    :raises: :class:`.exceptions.InvalidRules` if two rules have the same one.
+    :param wanted: rules, some of which have no UUID; None is skipped.
+    :raises: :class:`.exceptions.InvalidRules` if two rules have the same UUID.
     """
     uuids: set[str] = set()
     for index, rule in enumerate(wanted):
@@ -256,11 +284,15 @@ def _collect_distinct_uuids(
 def _index_by_unique_description(
     rules: typing.Iterable[Fields],
 ) -> dict[str, Fields]:
-    """Map each description that only one of the rules has to that rule."""
+    """Return the rules with a unique description, by this description.
+
+    Rules without a description, and rules that share a description, are left
+    out.
+    """
     by_description: dict[str, list[Fields]] = {}
     for rule in rules:
         description = rule.get('description')
-        # A posted rule is not validated yet, so this can be of any type.
+        # Posted rules are not validated yet, so this may be of any type.
         if isinstance(description, str) and description:
             by_description.setdefault(description, []).append(rule)
     unique = {}
@@ -271,16 +303,16 @@ def _index_by_unique_description(
 
 
 def _content_key(rule: Fields) -> typing.Hashable:
-    """Return a hashable key for the content of a rule.
+    """Return a key that rules with the same content have in common.
 
-    The content is every writable field except the UUID. Rules with the same
-    content have the same key: a field that is not set counts as its default.
+    The content is every writable field except the UUID. A field that is not
+    set counts as its default.
     """
     own_vars = rule.get(model.VARS)
     names_of_vars: list[typing.Any] = []
     if isinstance(own_vars, dict):
         # Vars are computed in their order, but mappings that differ only in
-        # order compare as equal. So the key includes the order.
+        # order compare as equal. So the key includes the order of the names.
         names_of_vars = list(own_vars)
     content: list[typing.Any] = [names_of_vars]
     for name in _CONTENT:
@@ -288,6 +320,7 @@ def _content_key(rule: Fields) -> typing.Hashable:
         if value is None:
             value = model.DEFAULTS.get(name)
         content.append(value)
+    # Lists are not hashable, but their identity is.
     return path.identity(content)
 
 
@@ -297,11 +330,13 @@ def plan_steps(
     present: typing.Sequence[Fields],
     prune: bool = True,
 ) -> list[RuleStep]:
-    """Decide whether each rule is created, changed, moved or deleted.
+    """Return the steps that turn the stored rules into the wanted rules.
 
-    This function stores nothing: the caller stores the steps, or shows them as
-    a plan. The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of
-    equal phase and priority run in the order of their positions.
+    Nothing is stored here: the caller stores the steps, or shows them as a
+    plan. A step may say that its rule is unchanged.
+
+    The ``position`` of a rule is a number such as 3.0 or 1.5. Rules of equal
+    phase and priority run in the order of their positions.
 
     :param wanted: the wanted rules, in the order in which they must run.
     :param matched: the result of :func:`match`: the stored rule for each
@@ -310,8 +345,9 @@ def plan_steps(
     :param prune: whether to delete the stored rules that are not wanted. If
         False, all stored rules keep their positions, and new rules come last.
     :returns: a step for each wanted rule, in their order, followed by a step
-        for each other stored rule. Unchanged rules have steps too.
+        for each other stored rule.
     """
+    # The position of each wanted rule before and after the steps.
     old_positions: list[float | None] = []
     for match_of_rule in matched:
         if match_of_rule is None:
@@ -322,6 +358,7 @@ def plan_steps(
         positions = _positions_in_wanted_order(wanted, old_positions)
     else:
         positions = _positions_with_new_rules_last(old_positions, present)
+    # The wanted rules.
     steps = []
     for rule, match_of_rule, position in zip(
         wanted, matched, positions, strict=True
@@ -343,13 +380,14 @@ def plan_steps(
                 new_position=new_position,
             )
         )
-    wanted_uuids = {
+    # The stored rules that are not wanted.
+    matched_uuids = {
         match_of_rule.rule['uuid']
         for match_of_rule in matched
         if match_of_rule is not None
     }
     for rule in present:
-        if rule['uuid'] in wanted_uuids:
+        if rule['uuid'] in matched_uuids:
             continue
         if prune:
             steps.append(RuleStep(before=rule, after=None))
@@ -370,9 +408,12 @@ def _positions_with_new_rules_last(
 ) -> list[float]:
     """Return positions that move no rule and put new rules last.
 
-    :param old_positions: the current position of each rule, None for a new
-        rule.
-    :param present: the stored rules.
+    For example, if the last stored rule is at 7.0, ``[2.0, None, None]``
+    becomes ``[2.0, 8.0, 9.0]``.
+
+    :param old_positions: the current position of each wanted rule, None for a
+        new rule.
+    :param present: all stored rules.
     """
     last = max((rule['position'] for rule in present), default=0)
     positions = []
@@ -391,13 +432,17 @@ def _positions_in_wanted_order(
 ) -> list[float]:
     """Return positions that make the rules run in the wanted order.
 
-    Positions that rise over the whole set are preferred. If these would move
-    a stored rule, positions rise only among the rules with the same phase and
-    priority, because the order of other rules makes no difference. For
-    example, if A is stored at 2.0, B is stored at 1.0, and A is wanted before
-    B, both keep their positions if their priorities differ. No two rules get
-    the same position, because they may get the same priority later.
+    1. If positions can rise over the whole set without moving a stored rule,
+       return these.
+    2. Otherwise, positions rise only among the rules with the same phase and
+       priority, because the order of other rules makes no difference. For
+       example, if A is stored at 2.0, B is stored at 1.0, and A is wanted
+       before B, both keep their positions if their priorities differ.
 
+    No two rules get the same position, because they may get the same priority
+    later.
+
+    :param wanted: the rules in the wanted order.
     :param old_positions: the current position of each rule, None for a new
         rule.
     """
@@ -408,21 +453,21 @@ def _positions_in_wanted_order(
             moves_stored_rule = True
     if not moves_stored_rule:
         return positions
-    # Indexes of the rules for each phase and priority. The order of positions
-    # matters only among the rules of one group.
-    indexes_of_equals = collections.defaultdict(list)
+    # Group the indexes of the rules by phase and priority, and give positions
+    # to one group after the other.
+    indexes_by_group = collections.defaultdict(list)
     for index, rule in enumerate(wanted):
         phase_and_priority = (rule.get('phase'), rule.get('priority'))
-        indexes_of_equals[phase_and_priority].append(index)
-    for indexes in indexes_of_equals.values():
-        among_equals = _rising_positions(
+        indexes_by_group[phase_and_priority].append(index)
+    for indexes in indexes_by_group.values():
+        positions_of_group = _rising_positions(
             [old_positions[index] for index in indexes]
         )
-        for index, position in zip(indexes, among_equals, strict=True):
+        for index, position in zip(indexes, positions_of_group, strict=True):
             positions[index] = position
-    # Each group got its positions independently, so two rules may have the
-    # same position. A rule that keeps its old position stays there; the other
-    # rules get a free position.
+    # Rules of different groups may have the same position at this point. A
+    # rule that keeps its old position stays there; other rules get a free
+    # position.
     taken_positions = {
         position
         for position, old_position in zip(
@@ -430,43 +475,47 @@ def _positions_in_wanted_order(
         )
         if position == old_position
     }
-    for indexes in indexes_of_equals.values():
-        position_before = None
+    for indexes in indexes_by_group.values():
+        previous_position = None
         for index in indexes:
             if positions[index] != old_positions[index]:
-                free = _find_free_position(
-                    position_before, positions[index], taken_positions
+                free_position = _find_free_position(
+                    previous_position, positions[index], taken_positions
                 )
-                if free is None:
+                if free_position is None:
                     # There is no room left, so all rules get new positions.
                     return _number_from_one(len(positions))
-                positions[index] = free
-                taken_positions.add(free)
-            position_before = positions[index]
+                positions[index] = free_position
+                taken_positions.add(free_position)
+            previous_position = positions[index]
     return positions
 
 
 def _find_free_position(
     low: float | None, position: float, taken: typing.Collection[float]
 ) -> float | None:
-    """Return the given position, or the next lower one that is free.
+    """Return the given position, or a lower position that is free.
 
     For example, if 3.0 is taken, return 2.0 without ``low``, or 2.5 if
-    ``low`` is 2.0.
+    ``low`` is 2.0. A lower position keeps the rule before the following rules.
 
-    :param low: the position must be above this one; None for no limit.
+    :param low: the position of the rule before, above which the result must
+        be; None if there is no such rule.
+    :param position: the position to return if it is free.
     :param taken: the positions of other rules.
     :returns: None if there is no room above ``low``.
     """
-    free = position
-    while free in taken:
+    candidate = position
+    while candidate in taken:
         if low is None:
-            free -= 1.0
-        else:
-            free = (low + free) / 2
-            if free <= low:
-                return None
-    return free
+            candidate -= 1.0
+            continue
+        # Halve the distance to the rule before. At last, no float is between
+        # the two.
+        candidate = (low + candidate) / 2
+        if candidate <= low:
+            return None
+    return candidate
 
 
 def _number_from_one(count: int) -> list[float]:
@@ -479,27 +528,28 @@ def _rising_positions(
 ) -> list[float]:
     """Return rising positions that change as few old positions as possible.
 
-    For example, ``[1.0, None, 2.0]`` becomes ``[1.0, 1.5, 2.0]``. If there is
-    no room between two positions, all rules get new positions.
+    For example, ``[1.0, None, 2.0]`` becomes ``[1.0, 1.5, 2.0]``, and ``[3.0,
+    1.0, 2.0]`` becomes ``[0.0, 1.0, 2.0]``. If there is no room between two
+    positions, all rules get new positions.
 
     :param old_positions: the current position of each rule, None for a new
         rule.
     """
     positions: list[float] = []
-    last_kept = None
-    # Index of the first rule without a position.
-    next_index = 0
+    last_kept_position = None
     for index, kept_position in _find_longest_rising(old_positions):
-        # The rules between this one and the previous one that keeps its place.
+        # Fill the gap between this rule and the last one that keeps its
+        # position.
         positions += _positions_between(
-            last_kept, kept_position, count=index - next_index
+            last_kept_position, kept_position, count=index - len(positions)
         )
         positions.append(kept_position)
-        last_kept = kept_position
-        next_index = index + 1
-    # The rules after the last one that keeps its position.
-    count_of_rest = len(old_positions) - next_index
-    positions += _positions_between(last_kept, high=None, count=count_of_rest)
+        last_kept_position = kept_position
+    # Add the rules after the last one that keeps its position.
+    count_of_rest = len(old_positions) - len(positions)
+    positions += _positions_between(
+        last_kept_position, high=None, count=count_of_rest
+    )
     for position, following in itertools.pairwise(positions):
         if position >= following:
             # Two kept positions are so close that no float fits between them.
@@ -512,21 +562,24 @@ def _positions_between(
 ) -> list[float]:
     """Return rising positions for rules between two rules that keep theirs.
 
-    For example, three rules between 1.0 and 2.0 get 1.25, 1.5 and 1.75. Three
-    rules after 2.0 get 3.0, 4.0 and 5.0.
+    - Three rules between 1.0 and 2.0 get 1.25, 1.5 and 1.75.
+    - Three rules after 2.0 get 3.0, 4.0 and 5.0.
+    - Three rules before 2.0 get -1.0, 0.0 and 1.0.
 
     :param low: position of the rule before them, None if there is none.
     :param high: position of the rule after them, None if there is none.
+    :param count: the number of rules between the two.
     """
-    width = 1.0
+    distance = 1.0
     if high is None:
+        # Without any other rule, begin with 1.0.
         start = low or 0.0
     elif low is None:
         start = high - count - 1
     else:
         start = low
-        width = (high - low) / (count + 1)
-    return [start + width * number for number in range(1, count + 1)]
+        distance = (high - low) / (count + 1)
+    return [start + distance * number for number in range(1, count + 1)]
 
 
 def _find_longest_rising(
@@ -534,41 +587,49 @@ def _find_longest_rising(
 ) -> list[tuple[int, float]]:
     """Return the longest rising subsequence, as pairs of index and number.
 
+    For example, ``[3.0, None, 1.0, 2.0]`` gives ``[(2, 1.0), (3, 2.0)]``.
     Rules at these indexes keep their positions, so that as few rules as
-    possible move: ``[3.0, None, 1.0, 2.0]`` gives ``[(2, 1.0), (3, 2.0)]``.
+    possible move.
 
-    The algorithm is patience sorting. For each length, ``tails`` has the
-    smallest number in which a rising subsequence of that length can end. A
-    binary search in ``tails`` finds the longest subsequence that the current
-    number can extend. At the end, the longest subsequence is read backwards.
+    The algorithm is patience sorting. A subsequence of a certain length can
+    best be extended if its last number is small. So for each length, the
+    smallest last number is kept. A binary search in these numbers finds the
+    longest subsequence that the current number can extend.
 
     :param values: the numbers; None for a rule without a position.
     """
-    tails: list[float] = []
-    # For each length, as in tails: the index of the last number.
-    index_of_tail: list[int] = []
-    # For the index of a number: the index of its predecessor.
+    # The smallest last number of a rising subsequence of the length 1, 2, …
+    last_numbers: list[float] = []
+    # The index of each of these numbers in "values".
+    last_indexes: list[int] = []
+    # For the index of a number: the index of the number before it in the
+    # longest subsequence that ends with it.
     previous_index: dict[int, int] = {}
     for index, value in enumerate(values):
         if value is None:
             continue
         # Length of the longest subsequence that this number can extend.
-        length = bisect.bisect_left(tails, value)
+        length = bisect.bisect_left(last_numbers, value)
         if length:
-            previous_index[index] = index_of_tail[length - 1]
-        # If this is the longest subsequence so far, the slices are empty, and
-        # the assignments append.
-        tails[length : length + 1] = [value]
-        index_of_tail[length : length + 1] = [index]
+            previous_index[index] = last_indexes[length - 1]
+        if length == len(last_numbers):
+            # This makes the longest subsequence so far.
+            last_numbers.append(value)
+            last_indexes.append(index)
+        else:
+            # This number is not larger than the last number for its length.
+            last_numbers[length] = value
+            last_indexes[length] = index
+    # Read the longest subsequence backwards, from its last number.
     backwards: list[tuple[int, float]] = []
-    last_index = None
-    if index_of_tail:
-        last_index = index_of_tail[-1]
-    while last_index is not None:
-        value = values[last_index]
+    current_index = None
+    if last_indexes:
+        current_index = last_indexes[-1]
+    while current_index is not None:
+        value = values[current_index]
         assert value is not None
-        backwards.append((last_index, value))
-        last_index = previous_index.get(last_index)
+        backwards.append((current_index, value))
+        current_index = previous_index.get(current_index)
     return backwards[::-1]
 
 
@@ -595,6 +656,7 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         the change, None if there is no such rule; and the names of the
         ``fields`` that differ.
     """
+    # The number of rules by outcome, e.g. {'created': 0, 'updated': 1, …}.
     count = {
         outcome: sum(step['outcome'] == outcome for step in steps)
         for outcome in _SIGNS
@@ -610,6 +672,7 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         if step['matched_by']:
             identity += _(', found by %s') % step['matched_by']
         yield f'{_SIGNS[outcome]} {name} ({identity})'
+        # A rule that only moves has no fields that differ.
         if outcome != MOVED:
             yield from diff_lines(step)
         yield ''
@@ -626,9 +689,10 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
 
 
 def diff_lines(step: Fields) -> list[str]:
-    """Return the change of a rule as a diff of YAML, without file names.
+    """Return the change of a rule as a unified diff of its YAML.
 
-    The content of a sensitive rule is withheld.
+    For example, ``['@@ -1,6 +1,6 @@', …, '-priority: 0', '+priority: 10',
+    …]``. The content of a sensitive rule is withheld.
 
     :param step: the rule ``before`` and ``after`` the change, None if there
         is no such rule, and the names of the ``fields`` that differ.
@@ -648,20 +712,21 @@ def _yaml_lines(rule: Fields | None) -> list[str]:
 
 
 def disclosed(step: Fields, side: str) -> dict[str, typing.Any] | None:
-    """Return one side of a step in a form that any reader may see.
+    """Return the rule before or after a step, as any reader may see it.
 
-    The content is withheld if the rule is sensitive before or after the
-    change.
+    If the rule is sensitive before or after the change, its conditions,
+    actions and vars read ``(withheld)``. After the change they read
+    ``(withheld, new)`` if they differ.
 
     :param step: the rule ``before`` and ``after`` the change, None if there
         is no such rule, and the names of the ``fields`` that differ.
-    :param side: the side to return: ``before`` or ``after``.
-    :returns: None if the step has no rule on that side.
+    :param side: which rule to return: ``before`` or ``after``.
+    :returns: None if there is no such rule.
     """
     rule = step[side]
     if rule is None:
         return None
-    # A plan marks the differing fields only in the rule after the change.
+    # Only the rule after the change has the mark "new" at fields that differ.
     differing: typing.Sequence[str] = ()
     if side == 'after':
         differing = step['fields']

@@ -2,9 +2,14 @@
 
 """The built-in and the stored rules of this process, compiled.
 
-Built-in rules are available from the start. Stored rules are compiled when
-they are first needed, and again after any process has changed a rule. A small
-query detects such changes.
+Built-in rules come from a file that the configuration names. Stored rules come
+from the database, and all processes share them. Both together are the rule
+set. Each change of the stored rules and tables gives it a new *revision*, a
+number such as 17.
+
+A *snapshot* is the compiled rule set of one revision. It is built when rules
+are first needed, and again after any process has changed a rule. A small query
+for the revision detects such changes. A *plan* is one compiled rule.
 """
 
 import dataclasses
@@ -38,15 +43,15 @@ ReadRules = typing.Callable[
 """Takes Ironic's context; returns all stored rules by their position."""
 
 Plans = typing.Mapping[str, tuple[compiler.CompiledRule, ...]]
-"""Compiled rules by phase."""
+"""Compiled rules by phase, in the order in which they run."""
 
 
 def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
     """Sort rules into the order in which they run.
 
-    Within a phase, the highest priority comes first. At equal priority,
-    built-in rules come before stored rules, and otherwise rules keep the given
-    order (spec 003 "Priorities").
+    Rules are sorted by phase, then with the highest priority first, then with
+    built-in rules before stored rules. Otherwise they keep the given order
+    (spec 003 "Priorities").
     """
 
     def key(rule: model.Rule) -> tuple[int, int, bool]:
@@ -60,10 +65,11 @@ def order(rules: typing.Iterable[model.Rule]) -> list[model.Rule]:
 class Snapshot(typing.NamedTuple):
     """The rules that run, with their tables and their revision.
 
-    ``plans`` are the rules of each phase, in the order in which they run.
-    ``tables`` are all tables in force, and ``stored_tables`` are those that
-    are not built in. ``reads_previous`` is whether any rule that runs on a
-    node may read the data of the previous inspection.
+    ``revision`` is None before the stored rules have been read. ``plans`` are
+    the compiled rules of each phase, in the order in which they run.
+    ``tables`` are all tables by name, and ``stored_tables`` are the tables
+    that are not built in. ``reads_previous`` is whether any rule that runs on
+    a node may read the data of the previous inspection.
     """
 
     revision: int | None = None
@@ -90,6 +96,8 @@ class Repository:
     :ivar options: the built-in rules, ``default_scope`` and ``mask_secrets``,
         as JSON text. It is stored with each run, and :meth:`with_options`
         reads it when the run is replayed.
+    :ivar snapshot: the compiled rule set; empty until :meth:`refresh` is
+        called.
     """
 
     def __init__(
@@ -117,18 +125,22 @@ class Repository:
         self._read_rules = read_rules
         self._default_scope = default_scope or None
         self._mask_secrets = mask_secrets
-        # The thread that reads and compiles rules holds this lock.
+        # The thread that builds a snapshot holds this lock.
         self._lock = threading.Lock()
         self.snapshot = Snapshot()
         # Format the options once, because every stored run has them.
         self.options = self._format_options()
 
     def _format_options(self) -> str:
-        """Return the :attr:`options` as JSON, for :meth:`with_options`.
+        """Return the built-in rules and other options as JSON text.
+
+        For example, ``{"built_in": [{"uuid": …}], "default_scope": null,
+        "mask_secrets": "always"}``.
 
         The result of a run depends on the stored rules and on these options.
-        The options are stored with the run, so that it can be replayed after
-        the configuration has changed. Equal options always give the same text.
+        The options are stored with the run, so that :meth:`with_options` can
+        replay it after the configuration has changed. Equal options always
+        give the same text.
         """
         built_in = []
         for rule in self.built_in:
@@ -163,12 +175,13 @@ class Repository:
         )
 
     def refresh(self, context: typing.Any) -> Snapshot:
-        """Update the snapshot if the stored rules have changed.
+        """Update :attr:`snapshot` if the stored rules have changed.
 
-        Threads share ``snapshot``, which is replaced as a whole. A thread that
+        Threads share the snapshot, which is replaced as a whole. A thread that
         reads the attribute once has the rules of a single revision.
 
-        :returns: the snapshot of the built-in and the stored rules.
+        :param context: Ironic's context, for database queries.
+        :returns: the snapshot of the newest revision.
         :raises: :class:`.exceptions.InvalidRule` if a stored rule cannot be
             compiled, e.g. because its plugin was removed. The snapshot is then
             not changed.
@@ -178,9 +191,9 @@ class Repository:
         # Read the revision outside the lock, so that no inspection waits for
         # the query of another inspection. Usually nothing has changed.
         revision = self._read_revision(context)
-        # One thread reads and compiles the rules. The others wait, and then
-        # use its snapshot. A thread that had read an older revision reads the
-        # rules again, and also ends with the newest revision.
+        # One thread builds the snapshot. The others wait, and then use it. If
+        # a thread has read an older revision than that of the snapshot, it
+        # builds one more, but also ends with the newest revision.
         with self._lock:
             while revision != self.snapshot.revision:
                 try:
@@ -193,43 +206,44 @@ class Repository:
                     if revision == revision_before:
                         raise
                     continue
-                # If the stored revision has changed since, it is unknown to
-                # which of the two the rules belong, so read them again.
+                # If the revision has changed since it was read, it is unknown
+                # to which of the two revisions the rules belong. Then discard
+                # the snapshot, and build one for the newer revision.
                 revision = self._read_revision(context)
                 if revision == snapshot.revision:
                     self.snapshot = snapshot
             return self.snapshot
 
     def _build_snapshot(self, context: typing.Any, revision: int) -> Snapshot:
-        """Read the stored rules and tables, and compile them into a snapshot.
+        """Read the stored rules and tables, and return a snapshot of them.
 
         :param revision: the revision of the snapshot. If a newer revision is
             stored in the meantime, the caller detects that.
         """
-        stored = {}
+        stored_tables = {}
         if self._store is not None:
-            stored = self._store.refresh(context)
+            stored_tables = self._store.refresh(context)
         tables_by_name = {
-            name: stored_table.table for name, stored_table in stored.items()
+            name: stored.table for name, stored in stored_tables.items()
         }
         tables = self.with_stored_tables(tables_by_name)
-        rules_in_force = self.read_rules_in_force(context)
-        plans = self.compile(rules_in_force, tables)
+        rules = self.read_rules_in_force(context)
+        plans = self.compile(rules, tables)
         # A field such as {previous.inventory.cpu} reads the last inspection
-        # of the node, which is only loaded if a rule needs it. In the early
-        # phase, the node is not known yet.
+        # of the node, which is only loaded if a rule needs it. Rules of the
+        # early phase cannot read it, because the node is not known yet.
         plans_with_node = (*plans[model.PREPROCESS], *plans[model.MAIN])
         reads_previous = any(plan.reads_previous for plan in plans_with_node)
         return Snapshot(
             revision,
             plans,
             tables,
-            stored_tables=stored,
+            stored_tables=stored_tables,
             reads_previous=reads_previous,
         )
 
     def read_rules_in_force(self, context: typing.Any) -> list[model.Rule]:
-        """Read all rules, including rules that never run."""
+        """Read all rules, including rules whose mode is ``off``."""
         return self.with_stored(self._read_rules(context))
 
     def with_stored(
@@ -239,7 +253,7 @@ class Repository:
 
         Stored rules without a scope get the default scope.
 
-        :param stored: the fields of each stored rule.
+        :param stored: the stored rules as mappings of their fields.
         """
         rules = list(self.built_in)
         for fields in stored:
@@ -264,19 +278,22 @@ class Repository:
         """Return the stored tables of a revision."""
         if self._store is None:
             return {}
-        return self._store.of_revision(context, revision)
+        return self._store.read_revision(context, revision)
 
     def compile(
         self, rules: typing.Iterable[model.Rule], tables: table.Tables
     ) -> dict[str, tuple[compiler.CompiledRule, ...]]:
-        """Compile the rules that run, and return them by phase, in order.
+        """Compile rules, and return them by phase, in the order of running.
 
-        A rule may fail to compile if it was stored by another release, or by
-        a service with other plugins. All such rules are logged. If there is
-        any, no rule runs, because the other rules may do harm without it. An
-        early rule that reads the node is logged as a warning.
+        Rules whose mode is ``off`` are skipped, because they never run.
+
+        A rule may fail to compile if it was stored by another release, or by a
+        service with other plugins. Then no rule runs, because the other rules
+        may do harm without it. All rules that fail are logged.
 
         :param tables: the tables that rules read as ``{tables.NAME}``.
+        :returns: for example, ``{'early': (), 'preprocess': (), 'main':
+            (CompiledRule(…), …)}``.
         :raises: :class:`.exceptions.InvalidRule` for the first rule that
             cannot be compiled.
         """
@@ -309,10 +326,12 @@ class Repository:
     ) -> compiler.CompiledRule:
         """Compile one rule.
 
-        :raises: :class:`.exceptions.InvalidRule`. For a sensitive rule, its
-            reason reveals at most the op that failed, which errors of such a
-            rule may show.
+        :raises: :class:`.exceptions.InvalidRule` with the reason. The reason
+            for a sensitive rule reveals at most the name of the op that
+            failed, because its content must not be shown.
         """
+        # disclose_text() returns the first text, or for a sensitive rule the
+        # second text, which has no details.
         try:
             return compiler.compile_rule(
                 rule, self.ops, self._mask_secrets, tables=tables
@@ -344,14 +363,15 @@ class Repository:
 
 
 def _warn_of_node_fields(rule: model.Rule) -> None:
-    """Log a warning if an early rule reads the node.
+    """Log a warning if a rule of the early phase reads the node.
 
-    Such rules are rejected today, but this rule may have been stored before.
-    It still runs, and the values of the node are missing as before.
+    In this phase there is no node yet, so its values are always missing. The
+    API rejects rules of this kind, but this rule may have been stored without
+    this check. It still runs.
     """
     problems = validation.check_fields_of_node(rule.to_mapping())
-    # Use a dict, because a set loses the order. Two fields may have the same
-    # place.
+    # The places in the rule, e.g. "/conditions/0/args/value". Two fields may
+    # have the same place. A dict removes duplicates and keeps the order.
     places = dict.fromkeys(problem.pointer for problem in problems)
     if places:
         LOG.warning(

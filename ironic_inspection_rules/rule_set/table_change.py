@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compares a table before and after a change, for the plan of the change."""
+"""Compares a table before and after a change, for the plan of the change.
+
+A plan shows what a change of the rule set would do, before anything is stored.
+It has a :class:`Step` for each table: whether the table is created, updated or
+deleted, which members of its definition differ, and which rows are new,
+changed or gone. A table may have very many rows, so a step counts them and
+keeps only the first of each kind.
+
+A definition may declare columns as secret. Their values are masked in plans.
+"""
 
 import dataclasses
 import json
@@ -22,6 +31,7 @@ MOST_SHOWN = 10
 """Maximum number of rows of each kind that are shown."""
 
 Pairs = typing.Iterable[typing.Sequence[typing.Any]]
+"""Rows with their keys: ``[('SN1', {'rack': 'A1'}), …]``."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,6 +81,9 @@ class TableDifference:
 def compare(before: Pairs, after: Pairs) -> TableDifference:
     """Compare the rows of two tables by their keys.
 
+    A row is *new* if the old table does not have its key, *gone* if the new
+    table does not have it, and *changed* if the rows of a key differ.
+
     :param before: the keys and rows of the old table.
     :param after: the keys and rows of the new table. A row that is the same in
         both tables may be left out of both.
@@ -86,7 +99,7 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
             difference.new.add(RowChange(key, before=None, after=row))
             continue
         # "==" considers 1, 1.0 and true as equal. same() distinguishes them,
-        # but is slow, so it is only called for rows that are equal.
+        # but is slow, so it is only called if "==" is true.
         is_same = old_row == row and data_path.same(old_row, row)
         if not is_same:
             difference.changed.add(RowChange(key, before=old_row, after=row))
@@ -99,9 +112,10 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
 class Step:
     """The part of a plan that concerns one table.
 
-    ``before`` and ``after`` are its definitions; None if there is no table.
-    ``difference`` is the difference between its rows. ``moved`` is whether
-    the order of rows or columns changes.
+    ``before`` and ``after`` are the definitions of the table; None if it does
+    not exist before or after the change. ``difference`` has the rows that are
+    new, changed or gone. ``moved`` is whether the order of rows or columns
+    changes.
     """
 
     name: str
@@ -112,18 +126,26 @@ class Step:
 
     @property
     def outcome(self) -> str:
-        """The result for the table: CREATED, UPDATED, DELETED, UNCHANGED."""
+        """What happens to the table: CREATED, UPDATED, DELETED or UNCHANGED.
+
+        It is updated if its definition, a row, or the order of rows or columns
+        changes.
+        """
         if self.before is None:
             return CREATED
         if self.after is None:
             return DELETED
-        if self.fields or self.moved or any(self.difference.counts.values()):
+        has_row_changes = any(self.difference.counts.values())
+        if self.fields or self.moved or has_row_changes:
             return UPDATED
         return UNCHANGED
 
     @property
     def fields(self) -> list[str]:
-        """The members besides rows that differ."""
+        """The members of the definition that differ, e.g. ``['expect']``.
+
+        A table that is created or deleted has none.
+        """
         if self.before is None or self.after is None:
             return []
         before = self.before.as_dict()
@@ -133,8 +155,18 @@ class Step:
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the step as plain JSON data, with its secrets masked.
 
-        It has the numbers of the rows that are new, changed or gone, and the
-        first :data:`MOST_SHOWN` of them.
+        For example::
+
+            {
+                'name': 'racks',
+                'outcome': 'updated',
+                'fields': ['expect'],  # members of the definition that differ
+                'rows': {'new': 14, 'changed': 1, 'gone': 0},  # numbers
+                # The first MOST_SHOWN rows of each kind.
+                'new': [{'key': 'SN3', 'row': {'rack': 'B8'}}, …],
+                'changed': [{'key': 'SN2', 'before': {…}, 'after': {…}}],
+                'gone': [],
+            }
         """
         # A column is masked if it is secret before or after the change.
         secret: set[str] = set()
@@ -174,6 +206,9 @@ def _show_changed_row(
 ) -> dict[str, typing.Any]:
     """Return a changed row with only the columns that differ, for a plan.
 
+    For example, ``{'key': 'SN2', 'before': {'rack': 'A1'}, 'after': {'rack':
+    'B7'}}``. A column that is added or removed differs too.
+
     :param secret: columns whose values are masked.
     """
     before = change.before or {}
@@ -203,17 +238,18 @@ def _select_columns(
 def with_kept_secrets(
     wanted: table.Table, stored: table.Table
 ) -> list[table.Row] | None:
-    """Return the rows of a table, completed with secrets of the stored rows.
+    """Return the posted rows, completed with secret values of stored rows.
 
     An exported file lacks the secret columns. When it is posted again, its
     rows get these values back from the stored rows with the same key:
     ``{'rack': 'A1'}`` becomes ``{'rack': 'A1', 'password': 'x'}`` if
-    ``password`` is secret in both tables. To remove a value, a client must
-    post null.
+    ``password`` is secret in both tables. A column that a posted row has is
+    not changed, so a client can remove a value by posting null.
 
     :param wanted: the table as it was posted.
     :param stored: the table that it replaces.
-    :returns: None if no row gets a value.
+    :returns: all rows of the posted table, in order; None if no row gets a
+        value back, so that the posted table can be used as it is.
     """
     secret_in_both = [
         column
@@ -223,7 +259,7 @@ def with_kept_secrets(
     if not secret_in_both:
         return None
     rows: list[table.Row] = []
-    has_any_secret_back = False
+    is_any_row_completed = False
     for key, row in wanted.pairs:
         missing = [column for column in secret_in_both if column not in row]
         stored_row: typing.Any = None
@@ -231,18 +267,20 @@ def with_kept_secrets(
             # This is path.ABSENT if the key is new.
             stored_row = stored.row(key)
         if not isinstance(stored_row, dict):
+            # The row lacks nothing, or there is no stored row.
             rows.append(row)
             continue
+        # The stored row may lack some of these columns too.
         stored_secrets = _select_columns(stored_row, missing)
         if stored_secrets:
-            has_any_secret_back = True
+            is_any_row_completed = True
         # Put each secret back at its old place. The order of columns is stored
         # too, so otherwise the row would look changed.
         columns_in_order = dict.fromkeys([*stored_row, *row])
         rows.append(
             _select_columns({**row, **stored_secrets}, columns_in_order)
         )
-    if not has_any_secret_back:
+    if not is_any_row_completed:
         return None
     return rows
 
@@ -264,10 +302,10 @@ def plan_lines(
 
     An empty line ends each table. Tables that do not change are skipped.
 
-    :param steps: a mapping for each table, with its ``name`` and ``outcome``,
-        the ``fields`` besides rows that differ, the numbers of ``rows`` that
-        are new, changed and gone, and the first of these rows as ``new``,
-        ``changed`` and ``gone``; see :meth:`Step.as_dict`.
+    :param steps: a mapping for each table, as :meth:`Step.as_dict` returns it:
+        ``{'name': 'racks', 'outcome': 'updated', 'fields': ['expect'], 'rows':
+        {'new': 14, …}, 'new': […], 'changed': […], 'gone': […]}``. ``rows``
+        has the numbers of all rows; the lists have the first of them.
     """
     for step in steps:
         if step['outcome'] == UNCHANGED:
@@ -280,7 +318,6 @@ def plan_lines(
             yield f'+{row_change["key"]}: {_to_json(row_change["after"])}'
         for row_change in step['new']:
             yield f'+{row_change["key"]}: {_to_json(row_change["row"])}'
-        # A step counts all rows, but contains only the first of each kind.
         left_out = 0
         for kind in ('new', 'changed', 'gone'):
             left_out += step['rows'][kind] - len(step[kind])
@@ -290,7 +327,13 @@ def plan_lines(
 
 
 def _title_line(step: typing.Mapping[str, typing.Any]) -> str:
-    """Return the line with the name of a table and its numbers of rows."""
+    """Return the first line of a table in a plan.
+
+    For example, ``~ table racks: 14 rows new, 1 changed, 1 gone; other
+    expect``, where ``expect`` is a member of the definition that differs.
+
+    :param step: see :func:`plan_lines`.
+    """
     members = ''
     if step['fields']:
         members = _('; other %s') % ', '.join(step['fields'])

@@ -2,8 +2,15 @@
 
 """The stored tables in the memory of this process.
 
-When a table has changed, it is built from the rows that are already in memory,
-and only new rows are read.
+A table is stored as chunks. A chunk is several consecutive rows, which are
+stored by the digest of their content. A revision of a table is a list of
+digests, so revisions share the chunks that have not changed::
+
+    revision 16: 9f2c…, 77b5…, 01ee…
+    revision 17: 9f2c…, a3d0…, 01ee…
+
+When a table has changed, its digests are read, and then only the chunks that
+are not in memory yet.
 """
 
 import dataclasses
@@ -21,13 +28,19 @@ StoredPairs = typing.Sequence[typing.Sequence[typing.Any]]
 """Rows with their keys, in the form in which RPC and databases return them."""
 
 Described = dict[str, typing.Any]
+"""A table without its rows: ``{'name': …, 'revision': 17, 'definition':
+{…}}``."""
 
 _CHUNKS_PER_CALL = 100
 """Number of chunks that one call of the source reads."""
 
 
 class Source(typing.Protocol):
-    """Reads tables; the context is Ironic's, see :class:`.RuleTable`."""
+    """Reads tables from a database or by RPC, see :class:`.RuleTable`.
+
+    ``context`` is Ironic's context of a request. ``revision`` is the revision
+    of the rule set, or None for the newest.
+    """
 
     def list_plain(
         self, context: typing.Any, revision: int | None = None
@@ -61,12 +74,12 @@ class StoredTable:
     chunks: typing.Mapping[str, typing.Sequence[str]]
 
     def pairs(self, digest: str) -> Pairs:
-        """Return the rows of a chunk with their keys."""
+        """Return the rows of a chunk with their keys: ``[('SN1', {…})]``."""
         return [(key, self.table.row(key)) for key in self.chunks[digest]]
 
 
 class TableStore:
-    """Reads the stored tables, and keeps those of the newest revision."""
+    """Reads the stored tables, and keeps the newest tables in memory."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -78,7 +91,9 @@ class TableStore:
 
         The caller must ensure that only one thread calls this at a time.
 
-        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
+        :returns: the tables by name.
+        :raises: :class:`.exceptions.Conflict` if another change replaced rows
+            in the meantime.
         """
         tables = {}
         for described in self._source.list_plain(context):
@@ -90,12 +105,16 @@ class TableStore:
         self._newest = tables
         return self._newest
 
-    def of_revision(
+    def read_revision(
         self, context: typing.Any, revision: int
     ) -> dict[str, table.Table]:
-        """Read the tables of a revision, and share rows of the newest tables.
+        """Return the tables of a revision, which are not kept in memory.
 
-        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
+        Rows that the newest tables have too are taken from these.
+
+        :returns: the tables by name.
+        :raises: :class:`.exceptions.Conflict` if another change replaced rows
+            in the meantime.
         """
         tables = {}
         for described in self._source.list_plain(context, revision):
@@ -111,10 +130,12 @@ class TableStore:
         :param described: the table without its rows, as the source returned
             it.
         :param revision: the revision of the rule set, None for the newest.
-        :raises: :class:`.exceptions.Conflict` like :func:`read_chunks`.
+        :raises: :class:`.exceptions.Conflict` if another change replaced rows
+            in the meantime.
         """
         name = described['name']
         newest = self._newest.get(name)
+        # This is the revision that last changed the table.
         if newest is not None and newest.revision == described['revision']:
             return newest
         chunks = read_chunks(self._source, context, name, revision, newest)
@@ -138,14 +159,15 @@ def read_chunks(
     revision: int | None = None,
     kept: StoredTable | None = None,
 ) -> dict[str, Pairs]:
-    """Read the rows of a table, by chunk and in order.
+    """Return the rows of a table, by chunk and in order.
 
-    Several consecutive rows are stored as one chunk, by the digest of their
-    content. So a table has most of its chunks in common with its other
-    revisions.
+    A chunk is several consecutive rows, which are stored by the digest of
+    their content. Only the chunks that are not in memory are read.
 
-    :param kept: the table at another revision, which is in memory. Chunks that
-        it has are taken from it instead of being read.
+    :param name: the name of the table.
+    :param revision: the revision of the rule set, None for the newest.
+    :param kept: another revision of the table, which is in memory; None if
+        there is none.
     :returns: the rows with their keys, by the digest of their chunk:
         ``{'9f2c…': [('SN1', {…}), ('SN2', {…})]}``.
     :raises: :class:`.exceptions.Conflict` if another change replaced some
@@ -160,7 +182,7 @@ def read_chunks(
     ]
     new_chunks = _read_new_chunks(source, context, name, revision, new_digests)
     # Several queries read the digests and the rows. Between the queries,
-    # another process may have stored new rows and removed old rows.
+    # another process may have replaced rows. Then some chunks are not found.
     if len(new_chunks) < len(new_digests):
         raise exceptions.Conflict(
             _('Inspection table %s was changed meanwhile.') % name
@@ -183,14 +205,14 @@ def _read_new_chunks(
 ) -> dict[str, Pairs]:
     """Read chunks from the source, by their digests.
 
-    Many rows have the same texts. Equal texts become the same string, which
-    saves memory.
-
+    :param name: the name of the table.
     :param revision: the revision that has the chunks; None for the newest.
-    :returns: the rows with their keys, by digest. Chunks that the source no
-        longer has are missing.
+    :returns: the rows with their keys, by digest: ``{'9f2c…': [('SN1', {…}),
+        …]}``. Chunks that the source no longer has are missing.
     """
     chunks: dict[str, Pairs] = {}
+    # Many rows have the same texts. This makes equal texts the same string,
+    # which saves memory.
     equal_texts = text_cache.EqualTexts()
     for start in range(0, len(digests), _CHUNKS_PER_CALL):
         digests_of_call = digests[start : start + _CHUNKS_PER_CALL]
