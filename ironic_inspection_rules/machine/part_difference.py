@@ -97,10 +97,11 @@ def _side_as_dict(member: part.Part | None) -> dict[str, typing.Any] | None:
 
 
 def between(before: part.Parts, after: part.Parts) -> list[PartChange]:
-    """Compare the parts of a machine at two times.
+    """Return the changes of a machine's parts between two times.
 
     :param before: all known parts, see :meth:`PartComparison.known`.
     :param after: the parts of a later report.
+    :returns: the changes, with possible changes after certain changes.
     """
     if before == after:
         return []
@@ -119,8 +120,8 @@ class PartComparison:
     def __init__(self, before: part.Parts, after: part.Parts) -> None:
         self._before = before
         self._after = after
-        # Drop identities that two parts share in the new report: such an
-        # identity did not identify one part before either.
+        # Drop identities that several parts share in the new report, because
+        # they did not identify a single part before either.
         self._known_parts = [old.without(after.shared) for old in before.parts]
         # A group is one part, which several sources may report on both sides.
         self._groups = part_group.PartGroups(
@@ -133,9 +134,9 @@ class PartComparison:
         sources_heard_before = [
             source for source in self._pairings if source in before.sources
         ]
-        # Call distinct(), so that a change is announced once even if several
-        # sources report the part. The order matters: _find_moves() needs
-        # _gone_parts, and _find_changes() needs all of these.
+        # distinct() returns each part once, even if several sources report it,
+        # so that its change is announced once. The order matters:
+        # _find_moves() reads _gone_parts, and _find_changes() reads all four.
         self._gone_parts = self._groups.distinct(self._find_missing_parts())
         self._new_parts = self._groups.distinct(
             self._find_additional_parts(sources_heard_before)

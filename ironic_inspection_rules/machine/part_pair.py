@@ -72,19 +72,23 @@ def _identities(member: part.Part) -> Iterable[Hashable]:
 
 
 def _slot_and_make(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind, slot and attributes, or none without a slot."""
+    """Return a key of kind, slot and make; no key without a slot.
+
+    The make is all attributes. A part whose slot is unknown cannot be paired
+    by its slot, so it has no key here.
+    """
     if not member.slot:
         return []
     return [(member.kind, member.slot, _describe_make(member))]
 
 
 def _make_alone(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind and attributes, whatever the slot of the part."""
+    """Return a key of kind and make, whatever the slot of the part."""
     return [(member.kind, _describe_make(member))]
 
 
 def _slot_alone(member: part.Part) -> Iterable[Hashable]:
-    """Return a key of kind and slot, or none without a slot."""
+    """Return a key of kind and slot; no key if the slot is unknown."""
     if not member.slot:
         return []
     return [(member.kind, member.slot)]

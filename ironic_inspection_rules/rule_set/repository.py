@@ -155,8 +155,10 @@ class Repository:
     def with_options(self, options: str) -> 'Repository':
         """Return a repository of the same stored rules with other options.
 
-        :param options: the :attr:`options` of a repository. They may be from
-            another time, with other built-in rules or another default scope.
+        A run is replayed with the options that were stored with it.
+
+        :param options: the :attr:`options` of another repository, as JSON
+            text. They may have other built-in rules or another default scope.
         """
         decoded = json.loads(options)
         built_in = [

@@ -41,6 +41,7 @@ class Diff(arguments.FileCommand):
     example = 'old-rules.yaml rules.yaml --inventory machines'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the old and the new rules, machines and output options."""
         parser.add_argument(
             'old',
             metavar='<old>',

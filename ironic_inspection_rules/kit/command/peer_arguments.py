@@ -32,7 +32,7 @@ _ROOTS = ('inventory', 'plugin_data')
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the comparison and for the form of its result."""
+    """Add the options of the comparison, its output format and ``--learn``."""
     parser.add_argument(
         '--by',
         metavar='<path>',

@@ -125,9 +125,12 @@ def _name_of_product(machine: views.Facts) -> str:
 def _check_tolerance(text: str) -> str:
     """Check that a word has the form of a tolerance, e.g. ``memory=5%``.
 
-    A word of any other form is refused here, and is then used as the file of
-    an inventory. The name of the component is checked later, so that
-    ``memry=5%`` gets its own error instead of being used as a file.
+    ``--tolerance`` takes several words. If a word is refused here, the shell
+    treats it as the file of an inventory instead. So only the form is checked:
+    ``memry=5%`` is accepted, and gets its own error later.
+
+    :returns: the word, unchanged.
+    :raises: ArgumentTypeError if the word has another form.
     """
     if not re.match('[a-z-]+=', text):
         raise argparse.ArgumentTypeError(

@@ -247,11 +247,12 @@ class Prove(arguments.FileCommand):
 
 
 def _choose_questions(parsed_args: argparse.Namespace) -> str:
-    """Return the questions of ``--ask``, or the default questions.
+    """Return the questions to ask, e.g. ``dead,gap:/resource_class``.
 
-    An example is ``dead,gap:/resource_class``. With ``--equivalent``, there
-    are no default questions, because the user wants to know whether two rule
-    sets differ.
+    - With ``--ask``, these are its questions.
+    - With ``--equivalent`` alone, there are none, because the user only wants
+      to know whether two rule sets differ.
+    - Otherwise, these are the default questions.
     """
     if parsed_args.ask is not None:
         asked: str = parsed_args.ask

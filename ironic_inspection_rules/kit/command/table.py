@@ -43,6 +43,7 @@ class TableCommand(arguments.FileCommand):
     example = 'orders.yaml --inventory machines'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add files with tables, machines, and what to print of them."""
         arguments.add_files(parser)
         arguments.add_inventories(
             parser,
@@ -61,6 +62,8 @@ class TableCommand(arguments.FileCommand):
                 'say which row is that of a machine'
             ),
         )
+        # An option for each state selects what is printed: "--missing". All
+        # of them append to "states", so that several can be given.
         for state, text in (
             (table_comparison.MISSING, _('rows that no machine has')),
             (table_comparison.UNEXPECTED, _('machines that no row names')),

@@ -50,6 +50,11 @@ class Test(arguments.FileCommand):
     example = 'rules.yaml --inventory machines'
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add rules, machines, what to compare or measure, and output options.
+
+        The parser is kept, so that :meth:`take_action` can report options that
+        exclude each other.
+        """
         arguments.add_files(parser)
         arguments.add_inventories(
             parser,
@@ -117,6 +122,7 @@ class Test(arguments.FileCommand):
 
         :returns: the exit code, as documented by the class.
         """
+        # --threshold implies --coverage.
         wants_coverage = (
             parsed_args.coverage or parsed_args.threshold is not None
         )
@@ -224,6 +230,8 @@ class Test(arguments.FileCommand):
         extract_entry: machine_test.Extract = listing.extract
         if parsed_args.expect:
             extract_entry = expectation.actual
+        # A partial function can be sent to other processes, unlike a nested
+        # function.
         extract = functools.partial(
             _extract_printed, extract_column, extract_entry
         )
