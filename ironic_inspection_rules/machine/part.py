@@ -117,7 +117,7 @@ class Announced(typing.NamedTuple):
 
     Other sources announced these changes while the source was silent. For
     example, Redfish announced that a disk is gone. If the ramdisk reports its
-    disks without serial numbers, it will report one disk less the next time.
+    disks without serial numbers, it will report one disk fewer next time.
     That is the same disk, although it cannot be recognized, so such parts are
     counted.
 
@@ -250,7 +250,7 @@ def read(
                 parts_of_source.append(part)
                 texts.update(identifiers)
         parts += parts_of_source
-        # A source with an empty list reports too: there are no such parts.
+        # A source with an empty list reports too: the machine has no such part.
         if parts_of_source or source.is_reported(data):
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None

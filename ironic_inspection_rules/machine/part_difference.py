@@ -165,8 +165,8 @@ class PartComparison:
             that only the last report or only the new report has:
             ``{'agent disk inventory.disks': Pairing(…)}``.
         """
-        known_by_source = part_group.by_source(self._known_parts)
-        reported_by_source = part_group.by_source(self._after.parts)
+        known_by_source = part_group.parts_by_source(self._known_parts)
+        reported_by_source = part_group.parts_by_source(self._after.parts)
         pairings = {}
         for source in self._after.sources:
             pairings[source] = part_pair.find(

@@ -35,13 +35,16 @@ For example, ``(('dimm', 's3z8'), 'size', 16)``.
 
 
 class _Reported(typing.NamedTuple):
-    """A part, and the sources that report it, to which others are added."""
+    """A part, and the sources that report it.
+
+    Sources are added to ``sources`` as they are found.
+    """
 
     part: part.Part
     sources: set[str]
 
 
-def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
+def parts_by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
     """Return the parts by source: ``{'agent disk …': [Part(…), …]}``."""
     parts_of_source: dict[str, list[part.Part]] = {}
     for member in parts:
@@ -50,13 +53,14 @@ def by_source(parts: Iterable[part.Part]) -> dict[str, list[part.Part]]:
 
 
 def _count_by_kind(parts: Iterable[part.Part]) -> collections.Counter[str]:
-    """Return how many parts of each kind a machine has.
+    """Return how many parts of each kind a machine has: ``{'disk': 5}``.
 
-    If one source reports four disks and another source reports five, the
-    machine has five disks, because both report the same disks.
+    Several sources report the same parts, so the largest number counts: if one
+    source reports four disks and another source reports five, the machine has
+    five.
     """
     count_of_kind: collections.Counter[str] = collections.Counter()
-    for parts_of_source in by_source(parts).values():
+    for parts_of_source in parts_by_source(parts).values():
         # All parts of a source are of one kind.
         kind = parts_of_source[0].kind
         count = len(parts_of_source)
@@ -80,8 +84,9 @@ def _slots_of_pair(pair: part_pair.Pair) -> list[_Slot]:
 class _SlotClaims:
     """The sources that have reported a part in a slot, by the slot.
 
-    A source claims a slot when it reports a part there. It serves to find the
-    same part in reports of two sources, if one of them has no identity.
+    A source claims a slot when it reports a part there. If two sources claim
+    the same slot, they are assumed to report the same part, even if one of
+    them reports no identity.
     """
 
     def __init__(self) -> None:
@@ -174,17 +179,15 @@ class PartGroups:
         # Add the parts without an identity, for one source after the other,
         # unless they match parts that were added before.
         unidentified = [member for member in parts if not member.ids]
-        for source, parts_of_source in by_source(unidentified).items():
+        for source, parts_of_source in parts_by_source(unidentified).items():
             # All parts of a source are of one kind.
             kind = parts_of_source[0].kind
             # They cannot match parts that the same source reports with an
             # identity, because a source reports each part once.
             candidates = []
             for reported in distinct:
-                if (
-                    reported.part.kind == kind
-                    and source not in reported.sources
-                ):
+                is_same_kind = reported.part.kind == kind
+                if is_same_kind and source not in reported.sources:
                     candidates.append(reported)
             for member in _match_unidentified(parts_of_source, candidates):
                 distinct.append(_Reported(member, {source}))
@@ -204,7 +207,7 @@ class PartGroups:
                 continue
             group = self.find_group(member)
             if group not in reported:
-                reported[group] = _Reported(member, set())
+                reported[group] = _Reported(member, sources=set())
             reported[group].sources.add(member.source)
         return list(reported.values())
 
@@ -220,7 +223,7 @@ class PartGroups:
         :param pairs: pairs of a part as it was before and as it is now.
         """
         pair_by_group: dict[Group | None, part_pair.Pair] = {}
-        slots = _SlotClaims()
+        slot_claims = _SlotClaims()
         unidentified = []
         for pair in pairs:
             old, _new = pair
@@ -229,15 +232,15 @@ class PartGroups:
                 continue
             # Of several pairs of one part, keep the first.
             pair_by_group.setdefault(self.find_group(old), pair)
-            slots.claim(pair)
+            slot_claims.claim(pair)
         distinct = list(pair_by_group.values())
         # All parts with an identity have claimed their slots at this point.
         for pair in unidentified:
-            if not slots.is_taken_by_another_source(pair):
+            if not slot_claims.is_taken_by_another_source(pair):
                 distinct.append(pair)
             # Claim the slots of skipped pairs too, because a third source may
             # have a part in the other slot.
-            slots.claim(pair)
+            slot_claims.claim(pair)
         return distinct
 
     def without_counterpart(
@@ -291,7 +294,7 @@ class PartGroups:
         count_of_kind = _count_by_kind(parts_of_other_time)
         groups_of_other_time = self.find_groups(parts_of_other_time)
         counts: dict[str, int] = {}
-        for source, parts_of_source in by_source(parts).items():
+        for source, parts_of_source in parts_by_source(parts).items():
             # All parts of a source are of one kind.
             kind = parts_of_source[0].kind
             # Parts that have the same identity at the other time. No other

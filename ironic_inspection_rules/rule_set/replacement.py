@@ -177,7 +177,8 @@ class _Matcher:
     def match(self) -> list[Match | None]:
         """Return the match of each wanted rule, or None for a new rule.
 
-        Rules are matched by UUID or description, otherwise by content.
+        Rules are matched by their UUID or description first. The remaining
+        rules without a UUID are matched by their content.
         """
         matches = [
             self._match_by_uuid_or_description(rule) for rule in self._wanted
@@ -195,6 +196,7 @@ class _Matcher:
                 continue
             equal_rules = stored_by_content[_content_key(rule)]
             if not equal_rules:
+                # No stored rule with this content is left.
                 continue
             matched_by = None
             if rule.get('description'):
