@@ -250,7 +250,8 @@ def read(
                 parts_of_source.append(part)
                 texts.update(identifiers)
         parts += parts_of_source
-        # A source with an empty list reports too: the machine has no such part.
+        # A source with an empty list reports too: the machine has no such
+        # parts.
         if parts_of_source or source.is_reported(data):
             for kind in source.kinds:
                 sources[_source_name(source, reporter, kind)] = None

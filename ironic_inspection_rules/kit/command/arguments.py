@@ -352,8 +352,8 @@ def _find_option(
     :param declared: the arguments that the parser of the command declares.
     :param word: the option, which ``=`` and a value may follow.
     :returns: None if no option or several options match. None also for a short
-        option with its value in the same word, e.g. ``-ofile``; this is
-        correct for callers, because the option takes no further word.
+        option with its value in the same word, e.g. ``-ofile``. Such an option
+        takes no further word, so its declaration is not needed.
     """
     name = word.partition('=')[0]
     # argparse only allows abbreviations of long options.

@@ -277,9 +277,8 @@ class Convert(arguments.FileCommand):
             OSError if a file cannot be written. In both cases the shell exits
             with status 1.
         """
-        # Rules of stock Ironic have the same form as rules of this package, so
-        # only "--from" tells them apart. Rules of ironic-inspector are
-        # recognized by their form.
+        # Rules of ironic-inspector are recognized by their form, so only rules
+        # of stock Ironic need the option --from.
         is_stock = parsed_args.language == 'ironic'
         texts = []
         losses = []

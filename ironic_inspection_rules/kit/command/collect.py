@@ -54,8 +54,8 @@ class Collect(arguments.FileCommand):
         :raises: InspectionRulesError that names all missing programs and
             packages.
         """
-        # List everything that is missing, so that a user can install it at
-        # once.
+        # List everything that is missing, so that a user can install all of it
+        # in one step.
         missing = []
         for tool, package in _TOOLS.items():
             if not shutil.which(tool):

@@ -102,7 +102,7 @@ class Profile(arguments.FileCommand):
         profile_rules = rules.write(
             machines, name, parsed_args.on_mismatch, tolerance
         )
-        # An infinite width, because wrapped templates are hard to read.
+        # The width is infinite, because wrapped templates are hard to read.
         text = yaml_text.dump(profile_rules, width=math.inf)
         arguments.write(parsed_args.output, comment + text, self.app.stdout)
         return 0
