@@ -2,7 +2,13 @@
 
 """Locks with a lease in the coordination service, and the check of its URL.
 
-No other module depends on which tooz driver the operator has chosen.
+The coordination service (the coordinator) is redis, etcd, ZooKeeper, or a
+directory of lock files. The operator chooses it by a URL, e.g.
+``redis://192.0.2.1:6379``, in the option ``[coordination]backend_url``. The
+scheme of the URL is the name of the driver of tooz.
+
+A lock with a lease expires if its holder does not renew it in time. Only this
+module depends on the driver.
 """
 
 import base64
@@ -53,14 +59,15 @@ _MODE_OF_OTHERS = 0o077
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Check the options before an election begins, without connecting.
+    """Check the URL of the coordination service, without connecting to it.
 
-    During an election, a wrong URL would look like a service that is out of
-    reach, and would be retried forever. The directory of a ``file://`` URL is
-    created if it does not exist.
+    Services call this when they start. An election could not report a wrong
+    URL, because it retries forever if it cannot connect.
 
-    :param conf: the configuration with the options of ``[coordination]``.
-    :raises: Invalid that names ``[coordination]backend_url``.
+    The directory of a ``file://`` URL is created if it does not exist.
+
+    :param conf: the configuration with ``[coordination]backend_url``.
+    :raises: Invalid if the URL cannot be used; the message names the option.
     """
     with _name_option_in_errors():
         url = _check_url(conf.coordination.backend_url)
@@ -69,18 +76,21 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def probe(conf: cfg.ConfigOpts, member: str) -> None:
-    """Check the options, and connect to the service once.
+    """Check the URL of the coordination service, and connect to it once.
 
-    No directory is created and no mode is changed, because the services may
-    run as another user.
+    The upgrade check of an operator calls this. It changes nothing: it may run
+    as another user than the services, so a directory that it creates would
+    have the wrong owner.
 
-    :param member: name of this member, unique in the cluster.
-    :raises: Invalid that names ``[coordination]backend_url``.
+    :param member: name for this connection, unique in the cluster.
+    :raises: Invalid if the URL cannot be used, or if the service does not
+        answer; the message names the option.
     """
     backend_url = conf.coordination.backend_url
     with _name_option_in_errors():
         url = _check_url(backend_url)
         if url.scheme == 'file':
+            # Lock files need no connection.
             _check_writable(pathlib.Path(url.path))
             return
     problem = _find_connection_problem(backend_url, member)
@@ -97,29 +107,32 @@ def probe(conf: cfg.ConfigOpts, member: str) -> None:
 def _find_connection_problem(backend_url: str, member: str) -> str | None:
     """Return why connecting to the service fails, None if it succeeds.
 
-    :param member: name of this member, unique in the cluster.
+    It connects in a thread, because a library may not return in time. For
+    example, the redis library retries for a minute.
+
+    :param member: name for this connection, unique in the cluster.
     """
-    # At most one error. It is a list, because the thread below fills it.
+    # The thread stores its error here, if it has one.
     failures = []
 
     def connect() -> None:
         """Connect and disconnect, and store the error if this fails."""
+        # The lock is never acquired, so it may have any name.
         try:
-            # The block connects when it begins and disconnects when it ends.
-            # The lock is never acquired, so any name is good.
-            with LeasedLock(
+            lock = LeasedLock(
                 url=backend_url,
                 member=member,
                 name=member,
                 lease=_PROBE_TIMEOUT,
-            ):
+            )
+            # Entering the block connects, leaving it disconnects.
+            with lock:
                 pass
         # A driver of tooz may raise any error of its library.
         except Exception as exc:
             failures.append(exc)
 
-    # Use a daemon, because it may hang in the library, e.g. the redis library
-    # retries for a minute.
+    # The end of the process does not wait for a daemon.
     thread = threading.Thread(target=connect, name='probe', daemon=True)
     thread.start()
     thread.join(_PROBE_TIMEOUT)
@@ -132,10 +145,12 @@ def _find_connection_problem(backend_url: str, member: str) -> str | None:
 
 @contextlib.contextmanager
 def _name_option_in_errors() -> Iterator[None]:
-    """Make errors inside of the ``with`` block name the option.
+    """Name the option in the message of an error of the ``with`` block.
 
-    :raises: Invalid, e.g. "[coordination]backend_url cannot be used: it is not
-        a URL".
+    For example, "it is not a URL" becomes "[coordination]backend_url cannot be
+    used: it is not a URL".
+
+    :raises: Invalid for an Invalid or an OSError of the block.
     """
     try:
         yield
@@ -146,18 +161,21 @@ def _name_option_in_errors() -> Iterator[None]:
 
 
 def _check_url(backend_url: str) -> urllib.parse.SplitResult:
-    """Parse and check the URL of a service, without connecting to it.
+    """Parse and check the URL of the coordination service.
 
-    Good URLs are ``file:///var/lib/ironic/locks`` and
-    ``redis://:secret@192.0.2.1:6379``.
+    - Its scheme must be the name of a supported driver.
+    - A URL of lock files must have a directory and no host, e.g.
+      ``file:///var/lib/ironic/locks``.
+    - Any other URL must have a host, e.g. ``redis://:secret@192.0.2.1:6379``,
+      and the client library of the driver must be installed.
 
-    :raises: Invalid if it is not a URL of a supported driver, if it has no
-        directory or host, or if the library of the driver is not installed.
+    :raises: Invalid if the URL breaks one of these rules. The message quotes
+        at most the scheme, because the rest may contain a password.
     """
     try:
         url = urllib.parse.urlsplit(backend_url)
     except ValueError as exc:
-        # Python's message may quote the password.
+        # Do not use Python's message, because it may quote the password.
         raise exceptions.Invalid(_('it is not a URL')) from exc
     if url.scheme not in _EXTRAS:
         raise exceptions.Invalid(
@@ -165,14 +183,14 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
             % {'scheme': url.scheme, 'schemes': ', '.join(_EXTRAS)}
         )
     if url.scheme == 'file':
-        # With two slashes the first part of the path is parsed as a host.
+        # In file://var/locks, with only two slashes, "var" is a host.
         if url.netloc or not url.path.startswith('/'):
             raise exceptions.Invalid(
                 _('a directory is given as file:///directory')
             )
     else:
-        # The message and its cause must not show the port: in
-        # etcd3+http://user:se/cret@host, the "port" is "se" of the password.
+        # The message and its cause must not show the port. It may be a part of
+        # the password: in etcd3+http://user:se/cret@host, the port is "se".
         if not url.hostname or not _has_valid_port(url):
             raise exceptions.Invalid(_('it names no host, or a bad port'))
         _check_library(url.scheme)
@@ -182,34 +200,37 @@ def _check_url(backend_url: str) -> urllib.parse.SplitResult:
 def _check_writable(path: pathlib.Path) -> None:
     """Check that this user could create files in a directory.
 
-    Nothing is created. If the directory does not exist yet, the user must be
-    able to create it.
+    Nothing is created. If the directory does not exist, the user must be able
+    to create it in the nearest parent directory that exists.
 
+    :param path: an absolute path.
     :raises: NotADirectoryError or PermissionError if the user could not.
     """
-    # The directory, or its nearest parent that exists.
-    nearest = path
-    while not os.path.lexists(nearest):
-        nearest = nearest.parent
-    if not nearest.is_dir():
+    # The loop ends at "/" at the latest. A link that leads nowhere counts as
+    # existing, because no directory can be created in its place.
+    existing_path = path
+    while not os.path.lexists(existing_path):
+        existing_path = existing_path.parent
+    if not existing_path.is_dir():
         raise NotADirectoryError(
-            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(nearest)
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing_path)
         )
-    if not os.access(nearest, os.W_OK | os.X_OK):
+    if not os.access(existing_path, os.W_OK | os.X_OK):
         raise PermissionError(
-            errno.EACCES, os.strerror(errno.EACCES), str(nearest)
+            errno.EACCES, os.strerror(errno.EACCES), str(existing_path)
         )
 
 
 def _has_valid_port(url: urllib.parse.SplitResult) -> bool:
     """Return whether the port of a URL is from 1 to 65535, or omitted."""
-    # Python parses the port only when it is read here, and raises ValueError
-    # if it is not a number or too large. It accepts 0, on which no service can
-    # listen.
     try:
-        return url.port != 0
+        # Python parses the port here, and raises ValueError if it is not a
+        # number or too large.
+        port = url.port
     except ValueError:
         return False
+    # Python accepts 0, but no service can listen there.
+    return port != 0
 
 
 def _check_library(scheme: str) -> None:
@@ -219,12 +240,15 @@ def _check_library(scheme: str) -> None:
     library of the chosen service.
 
     :param scheme: the scheme of the URL, which is the name of the driver.
-    :raises: Invalid that says what to install.
+    :raises: Invalid if the library is not installed; the message says what to
+        install.
     """
+    # tooz has exactly one driver of this name.
     [driver] = importlib.metadata.entry_points(
         group='tooz.backends', name=scheme
     )
     try:
+        # This imports the driver, which imports its library.
         driver.load()
     except ImportError as exc:
         raise exceptions.Invalid(
@@ -241,25 +265,30 @@ class LockLost(Exception):
 
 
 class LeasedLock:
-    """A lock in the coordination service, of a leader or of a power-on.
+    """A lock in the coordination service, which expires if it is not renewed.
 
-    The leader of an election holds such a lock, and so does the worker whose
-    turn it is to power on a machine. Every lock has its own connection.
+    The leader of an election holds such a lock. The worker whose turn it is to
+    power on a machine holds another one. Every lock has its own connection::
 
-    It is a context manager for a single use: it connects on entry; on exit it
-    releases the lock if it holds it, and disconnects. Errors on exit are only
-    logged.
+        with LeasedLock(url, 'worker-1', 'election', lease=3) as lock:
+            while lock.hold():
+                …
+
+    Entering the block connects. Leaving it releases the lock, if it is held,
+    and disconnects. A lock can be used only once.
 
     :param url: tooz URL of the coordinator.
     :param member: name of this member, unique in the cluster.
-    :param name: name of the lock, and of its file.
+    :param name: name of the lock. The ``file`` driver has a lock file of this
+        name.
     :param lease: seconds that the coordinator keeps the lock after a
         heartbeat, and that it may take to answer.
     """
 
     def __init__(self, url: str, member: str, name: str, lease: float) -> None:
-        # An argument overrides only the option of the same name in the URL,
-        # and the URL may set any of these three, so pass all of them.
+        # The URL may set the three options below, e.g. by "?timeout=30". Pass
+        # all of them, because an argument overrides only the option of the
+        # same name.
         self._coordinator: typing.Any = coordination.get_coordinator(
             url,
             member.encode(),
@@ -270,9 +299,10 @@ class LeasedLock:
         self._name = name
         # None while this process does not hold the lock.
         self._lock: locking.Lock | None = None
-        # The file that the driver "file" locks, and its inode when it was
-        # locked, because the file may be replaced. Other drivers have no file.
+        # The file that the driver "file" locks; None for other drivers.
         self._file: pathlib.Path | None = None
+        # The inode of the file when it was locked. Another file may replace it
+        # later, and then has another inode.
         self._inode = 0
         parsed = urllib.parse.urlsplit(url)
         if parsed.scheme == 'file':
@@ -282,8 +312,8 @@ class LeasedLock:
         """Connect to the service, without acquiring the lock."""
         if self._file is not None:
             _prepare_directory(str(self._file.parent))
-            # tooz would create the file with a mode that allows other users to
-            # open and lock it.
+            # Create the file before tooz does, which would allow other users
+            # to open and lock it.
             self._file.touch(_FILE_MODE)
         self._coordinator.start()
         return self
@@ -296,15 +326,16 @@ class LeasedLock:
     ) -> None:
         """Release the lock if it is held, and disconnect.
 
-        Disconnecting is tried even if releasing fails.
+        An error is only logged. Disconnecting is tried even if releasing
+        fails.
         """
-        steps: list[Callable[[], object]] = []
+        functions: list[Callable[[], object]] = []
         if self._lock is not None:
-            steps.append(self._lock.release)
-        steps.append(self._coordinator.stop)
-        for step in steps:
+            functions.append(self._lock.release)
+        functions.append(self._coordinator.stop)
+        for function in functions:
             try:
-                step()
+                function()
             # Do not raise, because this would hide an error that ended the
             # block. A lock that is not released expires by itself.
             except Exception as failure:
@@ -314,38 +345,44 @@ class LeasedLock:
                 )
 
     def hold(self) -> bool:
-        """Acquire the lock without waiting, or renew it.
+        """Renew the lock if it is held, otherwise try to acquire it.
 
-        :returns: whether this process holds it; False if another process does.
-        :raises: LockLost, or any error of the driver or of the file system.
-            The connection must not be used afterwards.
+        :returns: True if this process holds the lock, False if another process
+            holds it.
+        :raises: LockLost if this process held the lock and has lost it, or any
+            error of the driver or of the file system. The connection must not
+            be used afterwards.
         """
-        # The heartbeat renews the lock if this process holds it. If the lock
-        # has expired, some drivers raise no error, so the owner of the lock is
-        # checked below.
+        # The heartbeat renews the lock if this process holds it.
         self._coordinator.heartbeat()
-        if self._lock is None:
-            lock = self._coordinator.get_lock(self._name.encode())
-            if not lock.acquire(blocking=False):
-                return False
-            self._lock = lock
-            if self._file is not None:
-                # Store it for _is_held_by_us(): the file may be replaced.
-                self._inode = self._file.stat().st_ino
-            return True
-        if not self._is_held_by_us(self._lock):
+        if self._lock is not None:
+            # Some drivers do not report that the lock had expired before the
+            # heartbeat, so ask for its owner.
+            if self._is_held_by_us(self._lock):
+                return True
+            # Forget the lock, so that __exit__() does not release it.
             self._lock = None
             raise LockLost(_('the lock was taken away'))
+        lock = self._coordinator.get_lock(self._name.encode())
+        if not lock.acquire(blocking=False):
+            return False
+        self._lock = lock
+        if self._file is not None:
+            self._inode = self._file.stat().st_ino
         return True
 
     def _is_held_by_us(self, lock: typing.Any) -> bool:
         """Return whether this process still holds a lock that it acquired.
 
+        The driver answers this, with two exceptions. It does not notice that
+        a lock file was replaced, so the file is compared first. The etcd
+        driver, and the file driver of older tooz releases, cannot answer.
+
         :raises: OSError if the lock file is gone, or any error of the driver.
         """
         if self._file is not None:
-            # The kernel locks a file, not a name. If the file is replaced by
-            # another with the same name, another process can lock the new one.
+            # The kernel locks a file, not a name. If another file has replaced
+            # the file, another process can lock the new file.
             inode = self._file.stat().st_ino
             if inode != self._inode:
                 return False
@@ -353,36 +390,39 @@ class LeasedLock:
             return lock.is_still_owner()
         except tooz.NotImplemented:
             if self._file is not None:
-                # Earlier tooz releases cannot tell this for files. But the
-                # kernel keeps the lock of a file as long as this process
-                # lives, and the file is still the same.
+                # The file is still the same, see above. The kernel keeps its
+                # lock until this process ends.
                 return True
-            # Among the other drivers, only the etcd driver cannot tell.
+            # Only the etcd driver is left.
             return self._is_held_by_us_in_etcd(lock)
 
     def _is_held_by_us_in_etcd(self, lock: typing.Any) -> bool:
-        """Return whether the key of a lock has the value of this process.
+        """Return whether etcd has this process as the holder of a lock.
 
-        The key is read from etcd, because the driver has no ``is_still_owner``
-        and its ``heartbeat`` ignores the answer that the lease has expired.
+        In etcd, a lock is a key. Its value is a UUID of the holder. The key is
+        read here, because the driver cannot tell who holds a lock, and its
+        ``heartbeat`` does not report that the lock has expired.
         """
-        # The driver stores its own value encoded, but decodes what it reads.
+        # A list of one value, or an empty list if the lock has expired.
         values = self._coordinator.client.get(lock._key)
+        # The client decodes what it reads, but the attribute "_uuid" of the
+        # lock is encoded.
         encoded = [base64.b64encode(value).decode() for value in values]
         return encoded == [lock._uuid]
 
 
 def _prepare_directory(path: str) -> None:
-    """Create the directory of lock files, with mode 0700.
+    """Create the directory of lock files, closed for other users.
 
-    An existing directory that this user owns gets that mode as well. Another
-    user who can open a lock file could lock it, and block an election.
+    Another user who can open a lock file could lock it, and block an election.
+    If the directory exists, its mode becomes 0700. If another user owns it, it
+    is not changed, because only its owner may change its mode.
 
     :raises: OSError if it cannot be created or its mode cannot be changed.
     """
     os.makedirs(path, _DIRECTORY_MODE, exist_ok=True)
     status = os.stat(path)
-    if status.st_uid != os.geteuid():
-        return
-    if status.st_mode & _MODE_OF_OTHERS:
+    is_own = status.st_uid == os.geteuid()
+    is_open_to_others = status.st_mode & _MODE_OF_OTHERS
+    if is_own and is_open_to_others:
         os.chmod(path, _DIRECTORY_MODE)

@@ -2,10 +2,27 @@
 
 """Election of one leader in a cluster.
 
-Election uses the *locks* of tooz, not ``run_elect_coordinator``. Of the four
-supported drivers only redis and zookeeper have the latter, neither informs a
-leader that it has lost leadership, and groups of the file driver keep killed
-members. All four drivers have locks:
+Every process that takes part in an election is a *member*. All members try to
+acquire the same lock in the coordination service (the *coordinator*). The
+member that holds the lock is the leader. It renews the lock at every
+*heartbeat*. A renewal is valid for a *lease*, which is ``LEASE`` seconds.
+
+There are never two leaders, even if the coordinator loses the lock or releases
+it too early, e.g. because redis was restarted. There are two rules for this:
+
+- Leadership ends a lease after the leader *sent* the last request that the
+  coordinator has confirmed. The leader measures this by its own clock, so
+  leadership also ends if the coordinator hangs or the process is suspended.
+- A member that acquires the lock leads only a lease later. By then, the
+  leadership of an earlier leader has ended.
+
+After a leader is killed, the next one leads within two leases and a
+heartbeat.
+
+Election uses the locks of tooz. It does not use ``run_elect_coordinator``,
+because only the redis and zookeeper drivers have it, and neither informs a
+leader that it has lost leadership. Groups of the file driver keep killed
+members. The locks of the four drivers are:
 
 ``file://``
     An advisory lock of the kernel, released when its process dies. Only for
@@ -14,21 +31,9 @@ members. All four drivers have locks:
 ``redis://``, ``etcd3+http://``
     A key that expires, renewed by ``heartbeat()``. Neither driver raises an
     error for a renewal that came too late: redis logs it, etcd ignores it. So
-    ``LeasedLock.hold`` reads from the server whether the key is still ours,
-    and the clock below ends leadership in any case.
+    ``LeasedLock.hold`` reads from the server whether the key is still ours.
 ``zookeeper://``
     An ephemeral node, removed with the session.
-
-There are never two leaders. Leadership ends ``LEASE`` seconds after the
-leader sent the last request that the coordinator has confirmed. The leader
-measures this by its own clock, so it also ends when the coordinator fails or
-hangs, or when the process is suspended. A member that acquires the lock leads
-only ``LEASE`` seconds later. So there is no second leader even if a backend
-loses a lock or releases it too early (a restarted redis, a killed owner of a
-file lock).
-
-After a leader is killed, the next one leads within two leases and a
-heartbeat.
 
 Source: spec 001 "HA Singleton Periodic task Decomposition", "HA Firewall
 decomposition" and "Partitioning issues".
@@ -66,27 +71,32 @@ class _LeaseExpired(Exception):
 class Leadership:
     """The period in which a holder of the lock is the leader.
 
-    Times are in ``time.monotonic`` seconds. A member that acquires the lock
-    must wait for a lease, because an earlier leader may not know that it has
-    lost the lock. At first ``until`` is before ``since``, so the member does
-    not lead. Every renewal moves ``until``.
+    For example, a member acquires the lock at 10.0, with a lease of 3 seconds.
+    It leads from 13.0 on, because an earlier leader may not know before that
+    it has lost the lock. At first, ``since`` and ``until`` are therefore 13.0,
+    and the period is empty. A renewal at 12.5 sets ``until`` to 15.5.
 
-    :param since: the time when the leadership of any earlier leader is over.
-    :param until: the time from which another member may hold the lock.
+    :param since: the monotonic time at which leadership begins.
+    :param until: the monotonic time at which leadership ends, unless the lock
+        is renewed before.
     """
 
     since: float
     until: float
 
     def remaining(self, now: float) -> float:
-        """Return the seconds until leadership ends, 0.0 if it is not held."""
+        """Return the seconds until leadership ends.
+
+        :param now: the current monotonic time.
+        :returns: 0.0 before leadership begins and after it has ended.
+        """
         if now < self.since:
             return 0.0
         return max(self.until - now, 0.0)
 
 
 def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
-    """End the retries without the RetryError that tenacity would raise."""
+    """Do nothing, so that tenacity does not raise a RetryError."""
 
 
 def _notify_nobody() -> None:
@@ -96,15 +106,18 @@ def _notify_nobody() -> None:
 class Candidacy:
     """Acquires and renews the lock of an election, in its own thread.
 
-    It is used only once: a thread that still hangs in the coordinator's
-    library after :meth:`leave` can then change only its own candidacy, not the
-    next one.
+    The thread calls :meth:`run`. Other threads read ``leadership``, and may
+    wait for ``changed``.
+
+    Every call of :meth:`Election.run` has its own candidacy. A thread of an
+    earlier candidacy may still hang in the coordinator's library. When it
+    wakes up, it can then change only its own candidacy.
 
     :param make_lock: builds the lock for the next connection.
-    :param lease: seconds that a confirmation is valid.
+    :param lease: seconds that a confirmation of the coordinator is valid.
     :param heartbeat: seconds between two requests to the coordinator.
     :param retry_interval: seconds from a failure to the next connection.
-    :param outage: counts the failures of the coordinator.
+    :param outage: logs the failures of the coordinator.
     :ivar changed: set whenever ``leadership`` may have changed.
     :ivar leadership: None while this member does not hold the lock.
     """
@@ -136,7 +149,10 @@ class Candidacy:
         self._leave.set()
 
     def run(self) -> None:
-        """Acquire and renew the lock until :meth:`leave` is called."""
+        """Acquire and renew the lock until :meth:`leave` is called.
+
+        After an error, it waits and connects again, without a limit.
+        """
         retrying = tenacity.Retrying(
             # A driver of tooz may raise any error of its library.
             retry=tenacity.retry_if_exception_type(Exception),
@@ -150,34 +166,38 @@ class Candidacy:
     def _hold_lock(self) -> None:
         """Connect, then acquire and renew the lock until :meth:`leave`.
 
-        :raises: the first error. The lock is then released if the coordinator
-            answers.
+        Leaving the ``with`` block releases the lock and disconnects.
+
+        :raises: the first error, so that :meth:`run` connects again.
         """
         try:
             with self._make_lock() as lock:
                 try:
                     while not self._leave.is_set():
                         self._acquire_or_renew(lock)
+                        # The coordinator has answered.
                         self._outage.over()
                         self._leave.wait(self._heartbeat)
                 finally:
-                    # End leadership first: the end of the outer "with" block
-                    # releases the lock, and then another member may lead.
-                    self._publish(None)
+                    # End leadership before the lock is released, because
+                    # another member can acquire the lock then.
+                    self._set_leadership(None)
         # A driver of tooz may raise any error of its library.
         except Exception as exc:
             self._outage.failed(exc)
             raise
 
     def _acquire_or_renew(self, lock: coordinator.LeasedLock) -> None:
-        """Request the lock once, and publish the resulting leadership.
+        """Request the lock once, and set the leadership by the answer.
 
-        With a lease of 3 seconds, a member that acquires the lock at 10.0 is
-        the leader from 13.0 if it has renewed the lock by then. A renewal that
-        it requests at 12.5 makes it the leader until 15.5.
+        - Another member holds the lock: this member does not lead.
+        - This member has acquired the lock: it leads a lease later, see
+          :class:`Leadership`.
+        - This member has renewed the lock in time: it leads a lease longer.
+        - This member has renewed the lock too late: an error.
 
-        :raises: _LeaseExpired if the answer to a renewal came too late, or any
-            error of :meth:`.LeasedLock.hold`.
+        :raises: _LeaseExpired in the last case, or any error of
+            :meth:`.LeasedLock.hold`.
         """
         asked_at = time.monotonic()
         is_held = lock.hold()
@@ -187,40 +207,43 @@ class Candidacy:
         end_of_lease = asked_at + self._lease
         current = self.leadership
         if not is_held:
-            self._publish(None)
+            self._set_leadership(None)
         elif current is None:
-            # The lock was acquired just now. An earlier leader may not know
-            # that it has lost the lock. But it was last confirmed before this
-            # answer, so its leadership ends within a lease from now.
+            # An earlier leader may not know that it has lost the lock. But the
+            # coordinator confirmed it before this answer, so its leadership
+            # ends within a lease from now.
             begin = answered_at + self._lease
-            self._publish(Leadership(since=begin, until=end_of_lease))
+            self._set_leadership(Leadership(since=begin, until=end_of_lease))
         elif answered_at < current.until:
-            self._publish(dataclasses.replace(current, until=end_of_lease))
+            self._set_leadership(
+                dataclasses.replace(current, until=end_of_lease)
+            )
         else:
             # The lease ended before this answer came, and another member may
-            # have led since. This member must start again.
+            # have led since. The error makes this member connect again.
             confirmed_at = current.until - self._lease
             silence = answered_at - confirmed_at
             raise _LeaseExpired(_('no answer for %.1f seconds') % silence)
 
-    def _publish(self, leadership: Leadership | None) -> None:
-        """Set the leadership, and wake up the thread that watches it."""
+    def _set_leadership(self, leadership: Leadership | None) -> None:
+        """Set the leadership, and wake up the thread that waits for it."""
         self.leadership = leadership
         self.changed.set()
 
 
 class Election:
-    """The part of one member in an election.
+    """Takes part in an election, as one of its members.
 
-    ``on_gained`` and ``on_lost`` are called alternately, in the thread of
-    :meth:`run`. A slow callback delays the other one, but leadership still
-    ends in time, so exclusive work must check :meth:`remaining`.
+    :meth:`run` calls ``on_gained`` when this member becomes the leader, and
+    ``on_lost`` when it is no longer the leader. A slow callback delays the
+    next one, but not the end of leadership. Work that only the leader may do
+    must therefore check :meth:`remaining`.
 
-    If the coordinator is out of reach, a member retries without limit, and
+    If the coordinator is out of reach, the member retries without limit, and
     does not lead in the meantime.
 
-    :param name: the name of the election, which is the same for all members
-        and valid as a file name.
+    :param name: the name of the election and of its lock. It is the same for
+        all members, and valid as a file name.
     :param backend_url: tooz URL of the coordinator. ``lease`` overrides
         timeouts in it.
     :param member: unique name of this member.
@@ -248,7 +271,7 @@ class Election:
         lease: float = LEASE,
         heartbeat: float = HEARTBEAT,
     ) -> None:
-        """Prepare the part in an election, which :meth:`run` starts."""
+        """Prepare to take part in an election; :meth:`run` begins."""
         self.name = name
         self._backend_url = backend_url
         self._member = member
@@ -262,7 +285,7 @@ class Election:
             '([coordination]backend_url)',
             retries_before_error,
         )
-        # The current candidacy; None while the member does not take part.
+        # Acquires the lock; None while the member does not take part.
         self._candidacy: Candidacy | None = None
 
     def remaining(self) -> float:
@@ -272,7 +295,8 @@ class Election:
 
         :returns: 0.0 if this member is not the leader.
         """
-        # Other threads may replace both at any time, so read them only once.
+        # Other threads may set both attributes to None at any time, so read
+        # them only once.
         candidacy = self._candidacy
         if candidacy is None:
             return 0.0
@@ -289,13 +313,14 @@ class Election:
     def run(self, stop: threading.Event) -> None:
         """Take part in the election until a stop is requested.
 
-        It may be called again afterwards.
+        A second thread acquires and renews the lock. This thread calls the
+        callbacks.
 
-        It returns within a heartbeat, or a lease if the coordinator hangs, not
-        counting the callbacks. The lock is released after ``on_lost`` has
-        returned.
+        After the stop, it returns within a heartbeat, or within a lease if the
+        coordinator hangs; callbacks may need more time. The lock is released
+        after ``on_lost`` has returned. The method may be called again.
 
-        :raises: any error of a callback, which ends this part like a stop.
+        :raises: any error of a callback; it has the effect of a stop.
         """
         candidacy = Candidacy(
             self._make_lock,
@@ -314,7 +339,8 @@ class Election:
             self._call_back_on_changes(candidacy, stop)
         finally:
             candidacy.leave()
-            # Do not wait longer for a thread that hangs; its lock expires.
+            # Do not wait longer for a thread that hangs, because its lock has
+            # expired by then.
             heartbeats.join(self._lease)
 
     def _make_lock(self) -> coordinator.LeasedLock:
@@ -326,29 +352,33 @@ class Election:
     def _call_back_on_changes(
         self, candidacy: Candidacy, stop: threading.Event
     ) -> None:
-        """Call ``on_gained`` and ``on_lost`` until a stop is requested.
+        """Call the callbacks when leadership begins or ends, until a stop.
 
-        They are called when leadership begins and ends. Every call of
-        ``on_gained`` is followed by a call of ``on_lost``, even if it fails.
+        Every call of ``on_gained`` is followed by a call of ``on_lost``, even
+        if ``on_gained`` fails.
+
+        :param candidacy: has the leadership, which another thread changes.
         """
-        # True if the last callback was on_gained.
+        # Whether the last callback was on_gained.
         was_leader = False
         try:
             while not stop.is_set():
-                # Clear before leadership is read, so that a change after this
-                # line ends the wait below at once.
+                # Clear the event before leadership is read, so that a later
+                # change ends the wait below at once.
                 candidacy.changed.clear()
                 if self.is_leader != was_leader:
-                    # Set before the callback, so that on_lost is called even
-                    # if on_gained fails.
+                    # Leadership has begun or ended. Remember this before the
+                    # callback, so that on_lost is called even if on_gained
+                    # fails.
                     was_leader = not was_leader
                     self._call_back(was_leader)
-                candidacy.changed.wait(
-                    self._seconds_to_wait(candidacy.leadership, was_leader)
+                seconds = self._seconds_to_wait(
+                    candidacy.leadership, was_leader
                 )
+                candidacy.changed.wait(seconds)
         finally:
-            # Without a candidacy this member does not lead, so leadership has
-            # ended when on_lost is called.
+            # This ends leadership at once. on_lost must not find that this
+            # member still leads.
             self._candidacy = None
             if was_leader:
                 self._call_back(leading=False)
@@ -356,34 +386,36 @@ class Election:
     def _seconds_to_wait(
         self, leadership: Leadership | None, was_leader: bool
     ) -> float:
-        """Return the seconds until leadership begins or ends by the clock.
+        """Return the seconds until leadership must be checked again.
 
-        The maximum is a heartbeat, so that the caller notices a stop. An
-        answer of the coordinator ends the wait earlier, because it sets
-        ``changed``.
+        - Before leadership begins: the time until it begins.
+        - During leadership: the time until it ends.
+        - After it has ended: 0.0 if ``on_lost`` must be called, else a
+          heartbeat.
+        - Without leadership: a heartbeat.
 
+        The maximum is a heartbeat, so that the caller notices a stop in time.
+        The caller also wakes up if the coordinator answers.
+
+        :param leadership: None while this member does not hold the lock.
         :param was_leader: whether the last callback was ``on_gained``.
-        :returns: 0.0 only if leadership has ended, but ``on_lost`` has not
-            been called yet.
         """
         if leadership is None:
             return self._heartbeat
         now = time.monotonic()
         if now < leadership.since:
-            change_at = leadership.since
-        elif now < leadership.until:
-            change_at = leadership.until
-        elif was_leader:
+            return min(leadership.since - now, self._heartbeat)
+        if now < leadership.until:
+            return min(leadership.until - now, self._heartbeat)
+        if was_leader:
             # Leadership has ended since the caller checked it.
             return 0.0
-        else:
-            # Leadership is over. Only an answer of the coordinator, which may
-            # hang, can start it again.
-            return self._heartbeat
-        return min(change_at - now, self._heartbeat)
+        # The caller knows that leadership has ended. Only an answer of the
+        # coordinator, which may hang, can start it again.
+        return self._heartbeat
 
     def _call_back(self, leading: bool) -> None:
-        """Call ``on_gained`` or ``on_lost``, and log which one.
+        """Call ``on_gained`` or ``on_lost``, and log the change.
 
         :param leading: True if leadership has begun, False if it has ended.
         """
@@ -409,7 +441,11 @@ def make(
     on_gained: Callback,
     on_lost: Callback,
 ) -> Election:
-    """Build a member's part in an election from the options."""
+    """Build the election of a member from the configuration.
+
+    :param conf: has the URL of the coordinator, and the retries.
+    :param name: the name of the election, see :class:`Election`.
+    """
     return Election(
         name,
         conf.coordination.backend_url,

@@ -2,11 +2,18 @@
 
 """Replace threads that hang, and log outages only once.
 
-A thread cannot be stopped from outside, and may wait forever for a connection,
-a BMC, or a lock in a library. A thread that hangs is therefore abandoned, and
-another thread continues with the next round. If the abandoned thread wakes up,
-its results must not count: it compares ``generation``, or the fence refuses
-its writes.
+A :class:`WatchedLoop` is a thread that calls a function again and again. One
+call is a *round*. A round may hang, because it waits forever for a connection,
+a BMC, or a lock in a library. Python cannot stop such a thread. The loop
+therefore *gives up* the thread: it starts another thread for the next rounds,
+and ignores the old thread.
+
+The old thread may wake up later. It can recognize that it was given up by the
+``generation`` of the loop, which counts the threads that were given up. For
+example, the generation was 0 when the thread began, and it is 1 afterwards.
+
+An :class:`Outage` logs that a service fails, and that it works again, without
+a message for every failure in between.
 """
 
 from collections.abc import Callable
@@ -25,20 +32,20 @@ _MOST_CALLS = 12
 """Maximum number of calls of a stack that the log shows."""
 
 
-def _lose_nothing() -> None:
-    """Do nothing: by default, a round holds nothing that must be given up."""
+def _release_nothing() -> None:
+    """Do nothing, because by default a round holds no resources."""
 
 
 class WatchedLoop:
     """A thread that calls a function in rounds until a stop is requested.
 
-    A thread that hangs in a round is replaced.
+    A thread that hangs in a round is given up and replaced, see the module.
 
     :param name: name of the thread, also used in the log.
     :param work: the function that runs one round.
     :param stop: set to end the loop after a round.
-    :param give_up: called when a round hangs, before the next one begins in
-        another thread.
+    :param release: called when a thread is given up. It releases what the
+        thread holds, e.g. a semaphore, so that the next thread can get it.
     :ivar generation: number of threads that were given up. A thread has been
         given up if the number has changed since the thread started.
     """
@@ -48,22 +55,28 @@ class WatchedLoop:
         name: str,
         work: Callable[[], None],
         stop: threading.Event,
-        give_up: Callable[[], None] = _lose_nothing,
+        release: Callable[[], None] = _release_nothing,
     ) -> None:
-        """Prepare a loop; :meth:`start` starts its thread."""
+        """Prepare a loop without a thread, which :meth:`start` starts."""
         self._name = name
         self._work = work
         self._stop = stop
-        self._give_up = give_up
-        # The latest thread, and the monotonic time when its round began.
+        self._release = release
+        # The latest thread; None before the first start.
         self._thread: threading.Thread | None = None
-        self._alive_at = 0.0
-        # Whether that thread was given up, and no other could be started.
+        # The monotonic time when the round of that thread began.
+        self._round_began_at = 0.0
+        # True while that thread is given up, and its successor could not be
+        # started yet.
         self._is_given_up = False
         self.generation = 0
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the first thread, or the thread after one that was given up.
+
+        :raises: RuntimeError if the system cannot start another thread.
+        """
+        # The time limit of the first round begins here.
         self.note_life()
         # Use a daemon, because a round may hang forever, and the end of the
         # process must not wait for it.
@@ -80,7 +93,7 @@ class WatchedLoop:
 
     def note_life(self) -> None:
         """Restart the time limit of the current round."""
-        self._alive_at = time.monotonic()
+        self._round_began_at = time.monotonic()
 
     def join(self) -> None:
         """Wait until the thread has ended, unless it was given up."""
@@ -88,21 +101,25 @@ class WatchedLoop:
             self._thread.join()
 
     def look_after(self, limit: float) -> None:
-        """Replace the thread if a round takes longer than ``limit`` seconds.
+        """Replace the thread if its round takes longer than the limit.
 
-        Another thread calls it periodically, see :func:`watch`.
+        Another thread calls this periodically, see :func:`watch`.
 
-        The time counts from the last :meth:`note_life`, which every round
-        calls when it begins. The old thread cannot be stopped; if it ever
-        wakes up, it ends by itself. The resources that it holds are given up
-        for it. If the new thread cannot be started, a call tries again after
+        The old thread cannot be stopped. The loop releases what it holds, and
+        starts a new thread. If the old thread wakes up, it ends by itself. If
+        the new thread cannot be started, a later call tries it again, after
         another ``limit``.
+
+        :param limit: in seconds, from the last :meth:`note_life`. A thread
+            calls this when a round begins.
         """
         if self._thread is None or self._stop.is_set():
             return
-        seconds_of_round = time.monotonic() - self._alive_at
+        seconds_of_round = time.monotonic() - self._round_began_at
         if seconds_of_round <= limit:
             return
+        # The thread hangs. If it was already given up, only the start of the
+        # new thread is left to do.
         if not self._is_given_up:
             LOG.error(
                 'The %(name)s of this process hangs for %(seconds)d '
@@ -113,12 +130,11 @@ class WatchedLoop:
                     'place': describe_place(self._thread),
                 },
             )
-            # Increase the generation first: an old thread that wakes up
-            # afterwards knows that it was given up, and no longer uses what it
-            # holds. Otherwise it could use resources that are already given
-            # up.
+            # Increase the generation first, because the old thread may wake up
+            # between these two lines. It then sees that it was given up, and
+            # does not use what is released below.
             self.generation += 1
-            self._give_up()
+            self._release()
             self._is_given_up = True
         try:
             self.start()
@@ -131,91 +147,103 @@ class WatchedLoop:
     def _work_in_rounds(self, generation: int) -> None:
         """Work in rounds until a stop, or until this thread is given up.
 
-        When a thread that hangs is given up, another thread takes its place,
-        and the generation of the loop is increased. If the old thread wakes
-        up, it sees this and ends.
+        This is the main function of the thread.
 
         :param generation: the generation of the loop when this thread began.
+            If the loop has another one, this thread hung and was replaced, so
+            it must end.
         """
         while not self._stop.is_set() and generation == self.generation:
             self.note_life()
             try:
                 self._work()
-            # Continue the loop after a pause, because the next round may fail
-            # too.
+            # A round that fails must not end the loop.
             except Exception:
                 LOG.exception('A round of the %s broke off', self._name)
+                # The next round may fail too, so do not fill the log.
                 self._stop.wait(1.0)
 
 
 def watch(
     look_after_loops: Callable[[], None], period: float, stop: threading.Event
 ) -> None:
-    """Check for loops that hang, until a stop is requested.
+    """Call a function periodically until a stop is requested.
 
-    :param look_after_loops: calls :meth:`WatchedLoop.look_after` of every
-        loop.
-    :param period: seconds between two checks.
+    :param look_after_loops: the function, which calls
+        :meth:`WatchedLoop.look_after` of every loop.
+    :param period: seconds between two calls.
     """
     while not stop.wait(period):
         look_after_loops()
 
 
 def describe_place(thread: threading.Thread) -> str:
-    """Return the last calls of a thread in one line, the innermost last.
+    """Return where a thread is in the code, as its last calls on one line.
 
-    The log contains it for a thread that hangs, e.g.
-    ``pymysql/cursors.py:153 execute > pymysql/connections.py:558 query``.
-    Paths in site-packages are shortened; all other paths are complete.
+    The log contains it for a thread that hangs. The innermost call is the
+    last, e.g. ``pymysql/cursors.py:153 execute > pymysql/connections.py:558
+    query``. Paths begin after ``site-packages/`` if they have such a part.
 
-    :returns: 'its end' for a thread that has ended, or has not begun.
+    :returns: ``its end`` for a thread that has ended, or has not begun.
     """
-    # A thread that has not started has no identifier.
+    # A thread that has not begun has no identifier. No thread has 0.
     frame = sys._current_frames().get(thread.ident or 0)
     if frame is None:
         return 'its end'
-    calls = []
-    for call in traceback.extract_stack(frame)[-_MOST_CALLS:]:
+    last_calls = traceback.extract_stack(frame)[-_MOST_CALLS:]
+    texts = []
+    for call in last_calls:
         filename = call.filename.rpartition('site-packages/')[2]
-        calls.append(f'{filename}:{call.lineno} {call.name}')
-    return ' > '.join(calls)
+        texts.append(f'{filename}:{call.lineno} {call.name}')
+    return ' > '.join(texts)
 
 
 class Outage:
     """Logs the beginning and the end of an outage instead of every failure.
 
-    The first failure of every class is logged as a warning, the failure after
-    ``retries`` others as an error, and the first success afterwards as info.
-    It may be used from several threads.
+    An outage is a series of failures without a success in between. The caller
+    calls :meth:`failed` after a failure and :meth:`over` after a success. The
+    log has:
 
-    :param what: the part that fails, for the log, with its option.
-    :param retries: number of failures in a row before the error.
+    - a warning for the first failure of every exception class,
+    - an error for the failure of the last retry,
+    - an info for the success that ends the outage.
+
+    Several threads may use the same outage.
+
+    :param what: what fails, for the log, e.g. ``The database``.
+    :param retries: number of retries; the error is logged when all of them
+        have failed. The caller may continue to retry.
     """
 
     def __init__(self, what: str, retries: int) -> None:
         """Begin without an outage."""
         self._what = what
         self._retries = retries
-        # The number of failures since the last success, and their classes. The
-        # lock guards both.
-        self._failures = 0
-        self._kinds: set[type[BaseException]] = set()
+        # Guards the two attributes below.
         self._lock = threading.Lock()
+        # The number of failures since the last success.
+        self._failures = 0
+        # The classes of these failures.
+        self._classes: set[type[BaseException]] = set()
 
     def failed(self, failure: BaseException, traceback: bool = False) -> None:
-        """Count a failure, and log it if there is new information.
+        """Count a failure, and log it if it says something new.
 
-        The first failure of every class is logged as a warning, and the
-        failure after the last retry as an error.
+        - The failure of the last retry is logged as an error.
+        - Another failure is logged as a warning if it is the first of its
+          class in this outage.
+        - All other failures are not logged.
 
         :param traceback: whether the warning has a traceback; the error
             never has one.
         """
         with self._lock:
             self._failures += 1
-            is_new = type(failure) not in self._kinds
-            self._kinds.add(type(failure))
+            is_first_of_class = type(failure) not in self._classes
+            self._classes.add(type(failure))
             failures = self._failures
+        # The first failure is not a retry.
         if failures == self._retries + 1:
             LOG.error(
                 '%(what)s still fails after %(count)d retries: %(reason)s',
@@ -225,7 +253,7 @@ class Outage:
                     'reason': one_line_reason(failure),
                 },
             )
-        elif is_new:
+        elif is_first_of_class:
             exc_info = None
             if traceback:
                 exc_info = failure
@@ -240,7 +268,7 @@ class Outage:
         with self._lock:
             was_out = self._failures > 0
             self._failures = 0
-            self._kinds.clear()
+            self._classes.clear()
         if was_out:
             LOG.info('%s works again', self._what)
 
@@ -248,11 +276,18 @@ class Outage:
 def one_line_reason(failure: BaseException) -> str:
     """Return the reason of a failure in one line, for the log.
 
-    The error of a library may say less than its cause: for a missing file,
-    tooz says "error opening file". The result is therefore the first line of
-    the message of the cause. An error of this project is used as it is.
+    It is the first line of a message:
+
+    - For an error of this project, its own message.
+    - For an error of a library, the message of its cause if it has one. The
+      message of the error itself may say less: for a missing file, tooz says
+      only "error opening file".
+
+    An error without a message is shown as in Python, e.g. ``OSError()``.
     """
-    cause = failure
-    if not isinstance(failure, exceptions.InspectionRulesError):
-        cause = failure.__cause__ or failure
-    return str(cause).partition('\n')[0] or repr(cause)
+    shown_error = failure
+    is_own_error = isinstance(failure, exceptions.InspectionRulesError)
+    if not is_own_error and failure.__cause__ is not None:
+        shown_error = failure.__cause__
+    first_line = str(shown_error).partition('\n')[0]
+    return first_line or repr(shown_error)
