@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Output of diff for two sets of rules, as text or Markdown."""
+"""Output of diff for two sets of rules, as text or Markdown.
+
+The output lists changes of rules, changes of the tables that rules read, and
+groups of machines which the new rules treat differently. Every change has a
+title and the lines of a diff, e.g.::
+
+    ~ Note the rack
+    -priority: 100
+    +priority: 200
+
+Machines form a group if they have the same difference.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import re
@@ -13,10 +24,11 @@ from ironic_inspection_rules.kit.trial import rule_diff
 from ironic_inspection_rules.rule_set import table_change
 
 Groups = Mapping[machine_diff.SameTreatment, list[str]]
-"""Paths of machines that are treated alike, by what they have in common."""
+"""Groups of machines: the paths of the machines, by their difference."""
 
 Tables = Sequence[Mapping[str, typing.Any]]
-"""Changes of tables as in a plan, without tables that do not change."""
+"""Changes of tables, in the form of :meth:`.table_change.Step.as_dict`. Tables
+that do not change are left out."""
 
 _MAX_NAMES = 5
 """Maximum number of machines of a group that are named."""
@@ -46,13 +58,13 @@ def terminal_lines(
 ) -> Iterator[str]:
     """Yield the changes of tables, rules and machines, as lines of text.
 
-    A change is e.g. ``~ Note the rack``, followed by the lines of a diff. The
-    last lines have the numbers of changed rules and machines.
+    A change has a title, e.g. ``~ Note the rack``, the lines of a diff, and an
+    empty line. The last lines have the numbers of changed rules and machines.
 
     :param groups: the machines that are treated differently.
     :param count: the number of machines that were tried.
     """
-    for title, lines_of_rows in _titled_lines(tables):
+    for title, lines_of_rows in _table_titles_and_lines(tables):
         yield title
         yield from lines_of_rows
         yield ''
@@ -60,7 +72,8 @@ def terminal_lines(
         sign, word = _SIGNS_AND_WORDS[change.change]
         title = f'{sign} {change.title}'
         if not change.differs:
-            # Renamed and rewritten rules have the same sign.
+            # The rule is only renamed or rewritten. Both have the sign "=", so
+            # say which.
             title += f' ({word})'
         yield title
         yield from change.lines
@@ -80,43 +93,49 @@ def as_markdown(
 ) -> str:
     """Return the changes as Markdown, e.g. to comment on a pull request.
 
+    The Markdown has the numbers of changed rules and machines, and a block for
+    every change. If the comment becomes too long, the last blocks are left
+    out, and a line says how many.
+
     Texts of machines and authors are formatted as code, so that they cannot
-    become a link, a mention or a picture. Blocks that do not fit into a
-    comment are skipped.
+    become a link, a mention or a picture.
 
     :param groups: the machines that are treated differently.
     :param count: the number of machines that were tried.
     """
-    # Put the numbers first, so that the limit never removes them.
-    parts = [*_total_lines(changes, groups, count)]
     blocks = []
     for change in changes:
         _sign, word = _SIGNS_AND_WORDS[change.change]
         title = f'{word}: {_as_code(change.title)}'
         blocks.append(_diff_block(title, change.lines))
-    for title, lines_of_rows in _titled_lines(tables):
+    for title, lines_of_rows in _table_titles_and_lines(tables):
         blocks.append(_diff_block(_as_code(title), lines_of_rows))
     for treatment, paths in groups.items():
         names = ', '.join(map(_as_code, _shorten_names(paths)))
         blocks.append(_diff_block(names, treatment.lines))
-    length = sum(map(len, parts))
-    for number, block in enumerate(blocks):
+    # Put the numbers first, so that they are never left out.
+    texts = [*_total_lines(changes, groups, count)]
+    length = sum(map(len, texts))
+    for position, block in enumerate(blocks):
         length += len(block) + len(_BLOCK_SEPARATOR)
         if length > _MAX_CHARACTERS:
-            left_out = len(blocks) - number
-            parts.append(
+            left_out = len(blocks) - position
+            texts.append(
                 _P('%d more is left out', '%d more are left out', left_out)
                 % left_out
             )
             break
-        parts.append(block)
-    return _BLOCK_SEPARATOR.join(parts) + '\n'
+        texts.append(block)
+    return _BLOCK_SEPARATOR.join(texts) + '\n'
 
 
 def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
-    """Convert changes of tables to changes of rules, which the page shows.
+    """Return changes of tables in the form of changes of rules.
 
-    :returns: mappings with ``title``, ``change`` and ``lines``.
+    The page of ``diff`` shows both in one list.
+
+    :returns: e.g. ``[{'title': 'table racks: 1 row new', 'change': 'changed',
+        'lines': ['+SN3: {"rack": "B8"}']}]``.
     """
     change_by_outcome = {
         table_change.CREATED: rule_diff.ADDED,
@@ -124,32 +143,35 @@ def rules_of_tables(tables: Tables) -> list[dict[str, typing.Any]]:
         table_change.UPDATED: rule_diff.CHANGED,
     }
     changes = []
-    titled = _titled_lines(tables)
-    for step, (title, lines_of_rows) in zip(tables, titled, strict=True):
+    titles_and_lines = _table_titles_and_lines(tables)
+    for table, (title, lines_of_rows) in zip(
+        tables, titles_and_lines, strict=True
+    ):
         changes.append(
             {
-                # Cut off the sign and a space, e.g. "~ ", because the page has
-                # a word for the sign.
+                # Cut off the sign and the space at the beginning, e.g. "~ ",
+                # because the page has a word for the change.
                 'title': title[2:],
-                'change': change_by_outcome[step['outcome']],
+                'change': change_by_outcome[table['outcome']],
                 'lines': lines_of_rows,
             }
         )
     return changes
 
 
-def _titled_lines(tables: Tables) -> list[tuple[str, list[str]]]:
+def _table_titles_and_lines(tables: Tables) -> list[tuple[str, list[str]]]:
     """Return the title of every table, with its rows as lines of a diff.
 
     For example, ``[('~ table racks: 1 row new', ['+SN3: {"rack": "B8"}'])]``.
     """
-    titled = []
-    for step in tables:
-        # The plan of a table begins with its title, and ends with an empty
+    titles_and_lines = []
+    for table in tables:
+        # The lines of a table begin with its title, and end with an empty
         # line.
-        title, *lines_of_rows = table_change.plan_lines([step])
-        titled.append((title, [line for line in lines_of_rows if line]))
-    return titled
+        title, *lines_of_rows = table_change.plan_lines([table])
+        lines_of_rows = [line for line in lines_of_rows if line]
+        titles_and_lines.append((title, lines_of_rows))
+    return titles_and_lines
 
 
 def _total_lines(
@@ -157,28 +179,34 @@ def _total_lines(
 ) -> Iterator[str]:
     """Yield how many rules changed, and how many machines are affected.
 
+    For example::
+
+        Rules: 1 added, 0 removed, 2 changed, 0 moved
+        Inventories: 3 of 40 are treated differently
+
     :param count: the number of machines that were tried. If it is zero, there
         is no line about machines.
     """
-    # Numbers by kind of change, e.g. {"added": 1, "removed": 0, …}.
-    numbers = dict.fromkeys(_SIGNS_AND_WORDS, 0)
+    # The keys are the kinds of changes, e.g. {"added": 1, "removed": 0, …}.
+    number_by_change = dict.fromkeys(_SIGNS_AND_WORDS, 0)
     for change in changes:
-        numbers[change.change] += 1
+        number_by_change[change.change] += 1
     text = (
         _(
             'Rules: %(added)d added, %(removed)d removed, %(changed)d '
             'changed, %(moved)d moved'
         )
-        % numbers
+        % number_by_change
     )
-    are_some_alike = not all(change.differs for change in changes)
-    if are_some_alike:
+    # Some rules may be only renamed or rewritten.
+    have_some_same_meaning = not all(change.differs for change in changes)
+    if have_some_same_meaning:
         text += (
             _(
                 '; no difference: %(renamed)d renamed, %(rewritten)d '
                 'written otherwise'
             )
-            % numbers
+            % number_by_change
         )
     yield text
     if count:
@@ -202,17 +230,26 @@ def _shorten_names(paths: list[str]) -> list[str]:
 
 
 def _as_code(text: str) -> str:
-    """Return a text as code in Markdown, between ticks, on one line."""
+    """Return a text as code in Markdown, between backticks, on one line.
+
+    The text of a machine cannot end the code, see :func:`_choose_ticks`.
+    """
     line = ' '.join(text.split())
     ticks = _choose_ticks(line, least=1)
     if '`' in line:
-        # A tick at an end of the text would count as one of those around it.
+        # Without the spaces, a backtick at an end of the text would look like
+        # one of the backticks around it.
         return f'{ticks} {line} {ticks}'
     return f'{ticks}{line}{ticks}'
 
 
 def _diff_block(title: str, lines: Sequence[str]) -> str:
-    """Return a title, and below it the lines of a diff as a code block."""
+    """Return a title, and below it the lines of a diff as a code block.
+
+    :param title: Markdown.
+    :param lines: without lines, e.g. for a rule that has only moved, there is
+        no code block.
+    """
     if not lines:
         return title
     text = '\n'.join(lines)
@@ -221,9 +258,11 @@ def _diff_block(title: str, lines: Sequence[str]) -> str:
 
 
 def _choose_ticks(text: str, least: int) -> str:
-    """Return the ticks around code: more than its text has in a row.
+    """Return the backticks that must stand around code in Markdown.
 
-    :param least: the number of ticks around a text without ticks.
+    They must be more than the text of the code has in a row.
+
+    :param least: the least number of backticks.
     """
-    longest = max(map(len, re.findall('`+', text)), default=0)
-    return '`' * max(least, longest + 1)
+    longest_in_text = max(map(len, re.findall('`+', text)), default=0)
+    return '`' * max(least, longest_in_text + 1)

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formats the output of outliers: machines that differ from their peers."""
+"""Formats the output of outliers: machines that differ from their peers.
+
+Machines of the same model are *peers*, and form a *group*. A *finding* is a
+difference of one machine from its peers, e.g. ``DIMM_B4 is missing``. A
+machine with a finding is *odd*. A group may have several *kinds* of machines,
+e.g. an older and a newer delivery with more memory; these are not odd. A group
+with too few machines is *skipped*.
+"""
 
 from collections.abc import Sequence
 
@@ -16,9 +23,13 @@ from ironic_inspection_rules.kit.terminal import table
 def render(result: peers.Result) -> str:
     """Return a table of the findings, and lines about the groups below it.
 
-    The lines name groups with several kinds of machines, and groups that were
-    not compared, with the reason. The last line has the numbers of compared
-    machines and of odd machines.
+    The lines are, for example::
+
+        Dell Inc. PowerEdge R640: there are 2 kinds
+          30 machines: inventory.memory.physical_mb: 512 GiB
+          10 machines: inventory.memory.physical_mb: 768 GiB
+        HPE DL360: not compared, 3 machines, which are too few
+        40 machines compared, 1 odd
     """
     lines = []
     for group in result.groups:
@@ -37,31 +48,31 @@ def render(result: peers.Result) -> str:
                 'reason': skipped.reason,
             }
         )
-    machines = sum(group.size for group in result.groups)
+    number_of_machines = sum(group.size for group in result.groups)
     # Use a set, because a machine may have several findings.
     odd_machines = {outlier.machine for outlier in result.findings}
     lines.append(
         _P(
             '%(machines)d machine compared, %(odd)d odd',
             '%(machines)d machines compared, %(odd)d odd',
-            machines,
+            number_of_machines,
         )
-        % {'machines': machines, 'odd': len(odd_machines)}
+        % {'machines': number_of_machines, 'odd': len(odd_machines)}
     )
-    parts = []
+    output = []
     if result.findings:
         # Do not escape the table, because it already escapes its cells.
-        parts.append(_findings_table(result.findings))
-    parts += [escapes.escaped(line) for line in lines]
-    return '\n'.join(parts) + '\n'
+        output.append(_findings_table(result.findings))
+    output += [escapes.escaped(line) for line in lines]
+    return '\n'.join(output) + '\n'
 
 
 def _findings_table(findings: Sequence[finding.Outlier]) -> str:
     """Return a table with one row per finding.
 
-    If earlier inspections were searched, the last column shows since when the
-    machine has been odd. It says "longer" if the machine was already odd in
-    the oldest of these inspections.
+    The last column shows since when the machine has been odd. It says "longer"
+    if the machine was already odd in the oldest stored inspection. There is no
+    such column if earlier inspections were not searched.
 
     :param findings: at least one finding.
     """
@@ -72,8 +83,8 @@ def _findings_table(findings: Sequence[finding.Outlier]) -> str:
         _('What is odd'),
         _('How odd'),
     ]
-    # It is enough to ask the first finding, because earlier inspections were
-    # searched for all findings or for none.
+    # Ask only the first finding, because earlier inspections were searched
+    # either for all findings or for none.
     is_dated = findings[0].dated
     if is_dated:
         columns.append(_('Since'))
@@ -93,11 +104,14 @@ def _findings_table(findings: Sequence[finding.Outlier]) -> str:
 
 
 def _kind_line(machine_kind: kind.MachineKind) -> str:
-    """Describe a kind of machine on one line, e.g. ``3 machines: CPUs: 2``."""
+    """Return a line with the number of machines of a kind, and its values.
+
+    For example, ``3 machines: CPUs: 2``. The line has only the fields in which
+    the kind differs from the other kinds of its group.
+    """
+    # A sketch is the data of one machine.
     count = len(machine_kind.sketches)
     machines = _P('%d machine', '%d machines', count) % count
-    # The line has the values of the fields in which this kind differs from the
-    # others.
     if not machine_kind.differs:
         return machines
     fields = ', '.join(

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Builds the page of the coverage of rules, with colors in their texts."""
+"""Builds the page of the coverage of rules, with colors in their texts.
+
+Coverage says which *results* of the rules were reached when the rules were
+tried on machines. A condition has two results, true and false. An action has
+one result, that it ran. For example, a rule with a condition that was only
+true, and with an action that ran, has reached two of three results.
+
+The page has a row for every rule, and below the table its text. A line of the
+text is ``covered``, ``half`` covered, or ``missed``. Conditions and actions
+are both called *operations*.
+"""
 
 from collections.abc import Iterator, Sequence
 import dataclasses
@@ -35,13 +45,15 @@ _LEGEND = page.Legend(
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """A line of a rule, with counts if a condition or action begins there.
+    """A line of the text of a rule.
+
+    The first line of a condition or an action has counts.
 
     :param state: ``covered``, ``half`` or ``missed``; empty if the line does
         not belong to a condition or action.
     :param counts: how often a condition was true and how often it was false,
         or how often an action ran.
-    :param why: the reason why an action did not run on some machines.
+    :param why: why an action did not run on some machines; may be empty.
     """
 
     text: str
@@ -62,21 +74,19 @@ def render(
 ) -> str:
     """Return the page of the coverage of rules as HTML.
 
-    The page shows how many rules were reached, and a table of all rules. The
-    colored texts of the rules follow below the table.
-
+    :param covered: the rules, and how often their results were reached.
     :param machines: the number of machines on which the rules were tried.
     :param files: the names of the files with the rules.
     """
     names = shell.join_names(files)
     now = shell.format_now()
-    number_of_machines = page.with_noun(machines, 'machine', 'machines')
+    machines_with_noun = page.with_noun(machines, 'machine', 'machines')
     percent = _format_percent(covered.percent)
     rows = [_build_row(covered, rule) for rule in covered.rules]
     html_page = page.HtmlPage(
         title=f'Coverage of {names}, {now}',
         headline=f'{percent} of the rules is covered.',
-        about=f'{names} on {number_of_machines}, {now}',
+        about=f'{names} on {machines_with_noun}, {now}',
         parts=(_build_tiles(rows), _build_rules_card(covered, rows)),
     )
     return page.render(html_page, _ASSETS)
@@ -112,10 +122,13 @@ def _build_rules_card(
 def _build_tiles(rows: Sequence[page.PageRow]) -> page.Tiles:
     """Build the tiles that count rules by how much of them is reached.
 
-    A rule that is never reached also counts as not reached completely. A click
-    on either tile therefore selects its row.
+    A tile counts the rows with its mark, and a click on it selects them. A
+    rule of which nothing is reached has two marks: it also counts as not
+    reached completely.
     """
-    marks = [mark for row in rows for mark in row.marks]
+    marks: list[str] = []
+    for row in rows:
+        marks += row.marks
     return page.Tiles(
         (
             page.Tile(
@@ -155,36 +168,36 @@ def _format_percent(percent: float) -> str:
 def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
     """Build the row of a rule, and its colored text below the table.
 
-    The cells are the title, the parts that no machine reached, and a meter of
-    the parts that machines reached. The tiles select the row by its marks.
+    The cells are the title of the rule, what was not reached, and a meter with
+    the share of results that were reached. The tiles select the row by its
+    marks.
     """
-    # There is one part for every result of a condition (true and false) and
-    # for every action. It says whether a machine reached it, as in
-    # [True, False, True].
-    parts = covered.reached(rule)
+    # For every result of the rule, whether it was reached, e.g. [True, False,
+    # True].
+    reached = covered.reached(rule)
+    # A sentence for every result that was not reached.
     missed = list(covered.missed(rule))
     look: page.Look
-    if all(parts):
-        # This includes a rule without conditions and actions, because it has
-        # no parts.
+    if all(reached):
+        # This includes a rule without conditions and actions, which has no
+        # results.
         look = 'good'
         marks = ['show=whole']
-    elif any(parts):
+    elif any(reached):
         look = 'warn'
         marks = ['show=partial']
     else:
         look = 'bad'
-        # The tile of rules that are not reached completely counts this rule,
-        # too.
         marks = ['show=partial', 'show=never']
     lines = [Line(text) for text in rule_text.head_lines(rule)]
-    lines += _operations(covered, rule)
+    lines += _build_operation_lines(covered, rule)
     opened: list[page.Part] = [RuleSource(tuple(lines))]
     if len(missed) > 1:
+        # The cell of the row has only the first sentence.
         opened.append(page.Block('Not reached', tuple(missed)))
     meter = page.Meter(
-        part=sum(parts),
-        whole=len(parts),
+        part=reached.count(True),
+        whole=len(reached),
         text=_format_percent(covered.percent_of(rule)),
         look=look,
     )
@@ -196,9 +209,11 @@ def _build_row(covered: coverage.Coverage, rule: model.Rule) -> page.PageRow:
 
 
 def _summarize_missed(missed: Sequence[str]) -> page.Words:
-    """Return the first part that is not reached, and the number of others.
+    """Return the first of some sentences, and the number of others.
 
     For example, ``action 1 (fail) never ran, and 2 more``.
+
+    :param missed: a sentence for every result that was not reached.
     """
     if not missed:
         return page.Words('')
@@ -208,15 +223,16 @@ def _summarize_missed(missed: Sequence[str]) -> page.Words:
     return page.Words(first)
 
 
-def _operations(
+def _build_operation_lines(
     covered: coverage.Coverage, rule: model.Rule
 ) -> Iterator[Line]:
-    """Yield the colored lines of a rule's conditions and actions.
+    """Yield the colored lines of the conditions and actions of a rule.
 
-    Yield nothing if the rule is sensitive.
+    A sensitive rule has no such lines.
     """
+    # The counts of a rule are stored by place and result, e.g. (uuid,
+    # 'conditions', 0, 'true').
     conditions = rule_text.visible_operations(rule, 'conditions')
-    actions = rule_text.visible_operations(rule, 'actions')
     if conditions:
         yield Line('conditions:')
     for index, condition in enumerate(conditions):
@@ -225,42 +241,51 @@ def _operations(
             covered.counts[*place, coverage.TRUE],
             covered.counts[*place, coverage.FALSE],
         )
-        # A group is not whole if one of its conditions was never true or never
-        # false, even if the group itself was both.
-        is_whole = all(covered.reached(rule, place))
-        yield from _operation_lines(condition, times_true_and_false, is_whole)
+        # If the condition is a group, this includes the conditions in it.
+        is_completely_reached = all(covered.reached(rule, place))
+        yield from _color_operation(
+            condition, times_true_and_false, is_completely_reached
+        )
+    actions = rule_text.visible_operations(rule, 'actions')
     if actions:
         yield Line('actions:')
     for index, action in enumerate(actions):
         place = (rule.uuid, 'actions', index)
-        times_ran = (covered.counts[*place, coverage.RAN],)
-        why_idle = covered.why_idle(place)
-        yield from _operation_lines(action, times_ran, why=why_idle)
+        times_ran = covered.counts[*place, coverage.RAN]
+        yield from _color_operation(
+            action,
+            (times_ran,),
+            is_completely_reached=times_ran > 0,
+            why_idle=covered.why_idle(place),
+        )
 
 
-def _operation_lines(
+def _color_operation(
     operation: rule_text.Operation,
     counts: tuple[int, ...],
-    whole: bool = True,
-    why: str = '',
+    is_completely_reached: bool,
+    why_idle: str = '',
 ) -> Iterator[Line]:
     """Yield the lines of a condition or an action, all in one color.
 
-    An operation is covered if machines reached all of its results, and half
-    covered if they reached some of them. Only the first line has the counts.
+    The operation is ``covered`` if it is completely reached, ``half`` covered
+    if some of its results were reached, and otherwise ``missed``. Only the
+    first line has the counts.
 
     :param counts: how often a condition was true and how often false, e.g.
         ``(3, 0)``; or how often an action ran, e.g. ``(3,)``.
-    :param whole: whether all conditions of a group were reached, too.
-    :param why: the reason why an action did not run although its rule matched.
+    :param is_completely_reached: whether all results were reached. For a group
+        of conditions, also all results of its conditions.
+    :param why_idle: why an action did not run on machines that its rule
+        matched.
     """
-    if all(counts) and whole:
+    if is_completely_reached:
         state = 'covered'
     elif any(counts):
         state = 'half'
     else:
         state = 'missed'
     first_line, *other_lines = rule_text.operation_lines(operation)
-    yield Line(first_line, state=state, counts=counts, why=why)
+    yield Line(first_line, state=state, counts=counts, why=why_idle)
     for text in other_lines:
         yield Line(text, state=state)

@@ -2,10 +2,15 @@
 
 """The description of a page: its words, numbers and tables, without markup.
 
-The author of a page builds an :class:`HtmlPage` from the classes below, and
-``assets/page.js`` draws it: search, sorting, links, keyboard, colors and
-printing are the same on all pages. Data that a machine sends become text
-there, never HTML.
+A page is an :class:`HtmlPage` of *parts*, e.g. ``Note('no disk', 'bad')``. It
+becomes JSON data, e.g. ``{'kind': 'note', 'text': 'no disk', 'look': 'bad'}``.
+The script ``assets/page.js`` draws the part by its kind. All pages therefore
+have the same search, sorting, links, keys, colors and printing. Data that a
+machine sends become text there, never HTML.
+
+A click on a number or a link selects rows of a table. For this, rows have
+*marks*, which are texts like ``show=failed``, and a :class:`Link` has the key
+``show`` and the value ``failed``.
 
 A page with its own picture adds a frozen class, and a script that adds a
 function of the same name, in lower case, to ``drawers``.
@@ -37,8 +42,10 @@ class Tag:
 class Link:
     """Words that link to a part of the page, or select rows of a table.
 
-    :param key: the id of the card or the table that they link to. With a
-        value, the key of the mark of the selected rows.
+    :param key: without a value, the id of a card or a table to which the words
+        link. With a value, the first half of a mark.
+    :param value: the second half of the mark. For the key ``group`` and the
+        value ``2``, a click selects the rows with the mark ``group=2``.
     """
 
     text: str
@@ -48,7 +55,7 @@ class Link:
 
 @dataclasses.dataclass(frozen=True)
 class Words:
-    """Words with a look inside of a line."""
+    """Words in another color inside of a line."""
 
     text: str
     look: Look = 'soft'
@@ -91,7 +98,7 @@ class Lines:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Parts under a small heading."""
+    """Parts below a small heading."""
 
     title: str
     parts: tuple[Part, ...]
@@ -99,7 +106,7 @@ class Block:
 
 @dataclasses.dataclass(frozen=True)
 class Item:
-    """One of several things of a kind, with a heading."""
+    """An item of a :class:`BulletList`, with a heading."""
 
     heading: tuple[Part, ...]
     parts: tuple[Part, ...]
@@ -107,7 +114,10 @@ class Item:
 
 @dataclasses.dataclass(frozen=True)
 class BulletList:
-    """Several things of a kind; a button shows more than the first."""
+    """A list; a click on a button shows all of its items.
+
+    :param first: the number of items that are shown before the click.
+    """
 
     items: tuple[Item, ...]
     first: int = 12
@@ -134,7 +144,7 @@ class Grid:
 class Legend:
     """The meaning of the colors of a picture.
 
-    :param entries: the CSS class of every color, and its words.
+    :param entries: pairs of the CSS class of a color and its meaning.
     """
 
     entries: tuple[tuple[str, str], ...]
@@ -142,11 +152,13 @@ class Legend:
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """A number with its words; 0 has no color and no link.
+    """A number with its words, e.g. ``3 machines differ``.
+
+    The number 0 has no color and no link.
 
     :param words: the words after 1, and the words after other numbers.
-    :param link: the id of the card or the table that it links to; or the key
-        and the value of a mark, to select rows. Empty for no link.
+    :param link: ``(id,)`` of a card or a table to link to, or ``(key, value)``
+        of a mark to select rows. Empty for no link.
     """
 
     count: int
@@ -206,9 +218,9 @@ class PageRow:
     """A row of a table.
 
     :param cells: a cell for every column; the first is the name of the row.
-    :param marks: the marks by which links select it, as ``key=value``.
-    :param opened: the parts that it opens to. Rows with equal parts share
-        them in the page.
+    :param marks: the marks by which links select it, e.g. ``show=failed``.
+    :param opened: the parts that a click on the row shows. Rows with equal
+        parts share them in the page.
     """
 
     cells: tuple[Part, ...]
@@ -222,10 +234,10 @@ class PageTable:
 
     :param id: the id that links refer to.
     :param noun: the noun for a row, in the singular and in the plural.
-    :param choices: the words for every mark that a link may have, as in
-        *12 machines* ``that differ``.
-    :param below: whether everything that rows would open to is below the
-        table; rows then do not open.
+    :param choices: the words by mark, which follow the number of rows that a
+        link selects, as in *12 machines* ``that differ``.
+    :param below: True if the opened parts of all rows are shown below the
+        table, so that the rows themselves do not open.
     """
 
     id: str
@@ -260,7 +272,11 @@ def render(page: HtmlPage, assets: Iterable[str] = ()) -> str:
 
 
 def with_noun(number: int, one: str, more: str) -> str:
-    """Return a number with its noun, e.g. ``1,200 machines``."""
+    """Return a number with its noun, e.g. ``1,200 machines``.
+
+    :param one: the noun for 1, e.g. ``machine``.
+    :param more: the noun for all other numbers.
+    """
     if number == 1:
         return f'1 {one}'
     return f'{number:,} {more}'
@@ -277,10 +293,10 @@ def format_number(amount: int, *, nothing: str) -> str:
 
 
 def group_equal(keys: Sequence[Hashable]) -> list[list[int]]:
-    """Group the positions of equal keys, the most frequent key first.
+    """Return the positions of equal keys as groups, the largest group first.
 
-    For example, ``['a', 'b', 'b']`` becomes ``[[1, 2], [0]]``. The order of
-    equally frequent keys does not change.
+    For example, ``['a', 'b', 'b']`` becomes ``[[1, 2], [0]]``. Groups of the
+    same size have the order in which their keys appear.
     """
     positions_by_key: dict[Hashable, list[int]] = {}
     for position, key in enumerate(keys):
@@ -288,30 +304,36 @@ def group_equal(keys: Sequence[Hashable]) -> list[list[int]]:
     return sorted(positions_by_key.values(), key=len, reverse=True)
 
 
-def _as_json_data(value: typing.Any) -> typing.Any:
-    """Return a part of a page as JSON data, which the page draws.
+def _as_json_data(part: typing.Any) -> typing.Any:
+    """Return a part of a page as JSON data, which the script draws.
 
-    For example, ``Note('odd')`` becomes ``{'kind': 'note', 'text': 'odd',
-    'look': ''}``.
+    - A table has its own form.
+    - An object of another class of this module becomes a mapping: ``Note('no
+      disk', 'bad')`` becomes ``{'kind': 'note', 'text': 'no disk', 'look':
+      'bad'}``.
+    - A sequence becomes a list.
+    - Text, numbers and None stay as they are.
+
+    :param part: a part, or the value of a field of a part.
     """
-    if isinstance(value, PageTable):
-        return _table_as_json_data(value)
-    if dataclasses.is_dataclass(value):
-        # The script of the page chooses how to draw it by its kind.
-        plain = {'kind': type(value).__name__.lower()}
-        for field in dataclasses.fields(value):
-            plain[field.name] = _as_json_data(getattr(value, field.name))
-        return plain
-    if isinstance(value, list | tuple):
-        return [_as_json_data(item) for item in value]
-    return value
+    if isinstance(part, PageTable):
+        return _table_as_json_data(part)
+    if dataclasses.is_dataclass(part):
+        # The kind is the name of the function that draws the part.
+        data = {'kind': type(part).__name__.lower()}
+        for field in dataclasses.fields(part):
+            data[field.name] = _as_json_data(getattr(part, field.name))
+        return data
+    if isinstance(part, list | tuple):
+        return [_as_json_data(item) for item in part]
+    return part
 
 
 def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
-    """Return a table as JSON data, column by column.
+    """Return a table as JSON data, by columns instead of rows.
 
-    The values of a column are often equal. By columns, the page contains them
-    only once, which would not be possible by rows.
+    The values of a column are often equal. By columns, the data contain an
+    equal value only once, see :func:`_values_as_json_data`.
     """
     cells = []
     for position, _column in enumerate(table.columns):
@@ -331,17 +353,17 @@ def _table_as_json_data(table: PageTable) -> dict[str, typing.Any]:
 
 
 def _values_as_json_data(values: Sequence[Hashable]) -> dict[str, typing.Any]:
-    """Return the values of a column, without repetitions if most repeat.
+    """Return the values of a column as JSON data, in the shorter of two forms.
 
-    For example, ``a, b, a, a`` becomes ``{'values': [a, b], 'places': [0, 1,
-    0, 0]}``, and ``a, b, c`` becomes ``{'values': [a, b, c]}``.
-
-    :returns: ``values``, one for every row; or the distinct ``values``, and
-        ``places``, which has the index of the value for every row.
+    - If most values are repeated, every value is listed once, and ``places``
+      has the index of the value of every row: ``a, b, a, a`` becomes
+      ``{'values': [a, b], 'places': [0, 1, 0, 0]}``.
+    - Otherwise, the values of all rows are listed: ``a, b, c`` becomes
+      ``{'values': [a, b, c]}``.
     """
-    distinct = shell.DistinctValues()
-    places = [distinct.number_of(value) for value in values]
-    if 2 * len(distinct.values) > len(values):
-        # Places would need more space than they save.
+    distinct_values = shell.DistinctValues()
+    places = [distinct_values.number_of(value) for value in values]
+    if 2 * len(distinct_values.values) > len(values):
+        # The places would need more space than they save.
         return {'values': _as_json_data(values)}
-    return {'values': _as_json_data(distinct.values), 'places': places}
+    return {'values': _as_json_data(distinct_values.values), 'places': places}
