@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Output of test for machines: table, JSON, YAML, JUnit, details, diffs."""
+"""Output of ``test`` for machines: table, JSON, YAML, JUnit, details, diffs.
+
+``test`` tries rules on machines whose inventories are in files. Every output
+format has a :class:`Listing`. The processes that try the rules call its
+``extract``, which reduces the test of a machine to the data that the format
+needs, e.g. to a row. The main process then passes these data to ``add``, and
+calls ``end`` after the last machine::
+
+    for data in …:  # from other processes
+        listing.add(data)
+    listing.end(results)
+
+Machines are *alike* if their data are equal except for the path of the file. A
+fleet has many of them, so some formats print them together.
+"""
 
 import collections
 import functools
@@ -23,9 +37,11 @@ from ironic_inspection_rules.rule_file import yaml_text
 _HIDDEN_CHANGES = _('what sensitive rules would change is withheld')
 
 _MAX_REASONS = 3
+"""Maximum number of lines in a cell with the reasons of a rule."""
+
 _MAX_NAMES = 3
-"""Maximum number of reasons of a rule, and of names of machines, in a cell,
-which then has the number of the others."""
+"""Maximum number of machines that a cell names; a line with the number of
+other machines follows."""
 
 _MAX_SINGLE_ROWS = 20
 """Maximum number of machines that a table lists separately. A longer table has
@@ -35,6 +51,8 @@ one row for all machines that are alike."""
 class MachineRow(typing.NamedTuple):
     """A row of the table: a machine, its result and three numbers.
 
+    :ivar path: the file of the machine. In a row for machines that are alike,
+        it is empty, or the paths of some of them in several lines.
     :ivar matched: the number of rules that matched.
     :ivar changes: the number of changes, without those of sensitive rules.
     :ivar audited: the number of rules in mode ``audit`` that would do
@@ -55,8 +73,9 @@ class MachineRow(typing.NamedTuple):
 class MachineDetails(typing.NamedTuple):
     """The text about a machine in the details.
 
-    :ivar verdict: e.g. ``inspection would succeed``.
-    :ivar body: the rules and changes of the machine, in several lines.
+    :ivar verdict: the result as a sentence, e.g. ``inspection would succeed``.
+    :ivar body: the rules and changes of the machine, in several lines. It is
+        empty if the machine cannot be read.
     """
 
     path: str
@@ -77,24 +96,31 @@ def as_dict(test: machine_test.MachineTest) -> dict[str, typing.Any]:
 def as_json(test: machine_test.MachineTest, indent: int | None = None) -> str:
     """Return the test of a machine as JSON.
 
-    :param indent: the number of spaces per level; None is far faster.
+    :param indent: the number of spaces per level; None for JSON on one line,
+        which is far faster.
     """
     return json.dumps(as_dict(test), indent=indent)
 
 
 def diff_lines(changes: typing.Iterable[engine_change.Change]) -> list[str]:
-    """Return changes as lines of a diff, below the name of their object."""
+    """Return changes as lines of a diff, below the name of their object.
+
+    For example, ``['node', '+ /extra/rack: "b7"']``.
+    """
     changes_with_before = [change.with_before() for change in changes]
     return list(machine_diff.change_lines(changes_with_before))
 
 
 class Listing:
-    """Prints tests of machines as they arrive.
+    """Prints the tests of machines in one format.
 
-    Other processes test the machines, and passing a whole test between
-    processes would be slow. ``extract`` is therefore called there, and returns
-    only the data that :meth:`add` prints. A format that prints every machine
-    separately does not store them.
+    Subclasses may override :meth:`add` and :meth:`end`. This class prints
+    every machine at once, and nothing at the end.
+
+    :ivar extract: the function that reduces the test of a machine to the data
+        that :meth:`add` needs. It runs in other processes, because passing a
+        whole test between processes would be slow. Its result is a text,
+        unless a subclass overrides :meth:`add`.
     """
 
     extract: machine_test.Extract
@@ -103,7 +129,7 @@ class Listing:
         self._output = output
 
     def add(self, entry: typing.Any) -> None:
-        """Print one more machine, either at once or at the end.
+        """Print one more machine, or store it until the end.
 
         :param entry: the result of :attr:`extract` for the machine.
         """
@@ -117,21 +143,25 @@ class Listing:
 
 
 class JsonListing(Listing):
-    """A list in JSON, with one machine per line if there are many."""
+    """A list in JSON, which is printed machine by machine.
+
+    :param indented: whether the JSON of a machine is indented. Otherwise it is
+        on one line, which is far faster for many machines.
+    """
 
     def __init__(self, output: typing.TextIO, indented: bool) -> None:
         super().__init__(output)
-        # Without indentation, JSON is on one line and is written far faster.
         indent = None
         if indented:
             indent = 2
         self.extract = functools.partial(as_json, indent=indent)
-        # There is at least one machine, so the list always begins.
+        # The text before the next machine. There is at least one machine, so
+        # the bracket is always printed.
         self._separator = '['
 
     def add(self, entry: str) -> None:
-        """Print the JSON of one more machine, after the separator."""
-        super().add(self._separator + entry)
+        """Print the JSON of one more machine, after a separator."""
+        self._output.write(self._separator + entry)
         self._separator = ',\n'
 
     def end(self, results: collections.Counter[str]) -> None:
@@ -166,33 +196,37 @@ class TableListing(Listing):
 
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
-        # Machines that are alike share a row, whose path is empty. Only the
-        # first paths are kept, because a table shows no more.
-        self._paths: dict[MachineRow, list[str]] = {}
-        self._counts: collections.Counter[MachineRow] = collections.Counter()
+        # Machines that are alike share a row, whose path is empty. These are
+        # the number of machines and the first paths of every shared row.
+        self._count_by_row: collections.Counter[MachineRow] = (
+            collections.Counter()
+        )
+        self._paths_by_row: dict[MachineRow, list[str]] = {}
 
     def add(self, entry: MachineRow) -> None:
-        """Count a machine with those that are alike, and keep its path.
+        """Count a machine with the machines that are alike.
 
-        Machines are alike if their rows differ only in the path, so the row
-        without its path is the key of their count.
+        :param entry: the row of the machine, with its path.
         """
-        alike = entry._replace(path='')
-        self._counts[alike] += 1
-        paths = self._paths.setdefault(alike, [])
-        # The table shows the paths of all machines only if there are at most
-        # so many in total. More paths are never needed.
+        shared_row = entry._replace(path='')
+        self._count_by_row[shared_row] += 1
+        paths = self._paths_by_row.setdefault(shared_row, [])
+        # A table with more machines than this does not list them separately,
+        # so more paths are never needed.
         if len(paths) < _MAX_SINGLE_ROWS:
             paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Write the table of all machines, and the totals by result."""
-        if self._counts:
-            self._output.write(f'{self._table()}\n')
-            # A row is for one machine, or for all machines that are alike.
-            if any(row.hides_changes for row in self._counts):
+        """Print the table of all machines, and the totals by result.
+
+        For example, the last line is ``40 inventories: 39 ok, 1 failed, 0 with
+        an error``.
+        """
+        if self._count_by_row:
+            self._output.write(f'{self._render_table()}\n')
+            if any(row.hides_changes for row in self._count_by_row):
                 self._output.write(_HIDDEN_CHANGES + '\n')
-            elif not any(row.changes for row in self._counts):
+            elif not any(row.changes for row in self._count_by_row):
                 self._output.write(_('nothing would change') + '\n')
         total = results.total()
         text = _P(
@@ -210,17 +244,17 @@ class TableListing(Listing):
         }
         self._output.write(f'{text}\n')
 
-    def _table(self) -> str:
+    def _render_table(self) -> str:
         """Return the table of machines.
 
         If there are few machines, every machine has a row. In a fleet, all
-        machines that are alike share a row. The column "Audit" is only present
-        if a rule in mode ``audit`` would do something.
+        machines that are alike share a row. The table has the column "Audit"
+        only if a rule in mode ``audit`` would do something.
         """
-        if self._counts.total() <= _MAX_SINGLE_ROWS:
-            rows = self._rows_of_machines()
+        if self._count_by_row.total() <= _MAX_SINGLE_ROWS:
+            rows = self._list_single_rows()
         else:
-            rows = self._rows_of_kinds()
+            rows = self._list_shared_rows()
         has_audit = any(row.audited for row in rows)
         columns = [_('Inventory'), _('Result'), _('Matched'), _('Changes')]
         if has_audit:
@@ -235,29 +269,32 @@ class TableListing(Listing):
             cells_of_rows.append(cells)
         return table.render(columns, cells_of_rows)
 
-    def _rows_of_machines(self) -> list[MachineRow]:
+    def _list_single_rows(self) -> list[MachineRow]:
         """Return a row for every machine, ordered by path.
 
-        There are few machines, so the paths of all of them were kept.
+        There are at most :data:`_MAX_SINGLE_ROWS` machines, so the paths of
+        all of them were stored.
         """
         rows = []
-        for alike, paths in self._paths.items():
-            rows += [alike._replace(path=path) for path in paths]
+        for shared_row, paths in self._paths_by_row.items():
+            rows += [shared_row._replace(path=path) for path in paths]
         return sorted(rows)
 
-    def _rows_of_kinds(self) -> list[MachineRow]:
-        """Return one row for all machines that are alike.
+    def _list_shared_rows(self) -> list[MachineRow]:
+        """Return the shared rows of all machines that are alike.
 
-        Its path is replaced by the first paths and the number of others.
+        The path of a row has several lines: the first paths, and the number of
+        other machines, e.g. ``and 7 more``.
         """
         rows = []
-        for alike, paths in self._paths.items():
+        for shared_row, paths in self._paths_by_row.items():
             lines = paths[:_MAX_NAMES]
-            # Do not count the paths, because only the first ones were kept.
-            left_out = self._counts[alike] - len(lines)
+            # Only the first paths were stored, so the number of paths is not
+            # the number of machines.
+            left_out = self._count_by_row[shared_row] - len(lines)
             if left_out:
                 lines.append(_('and %d more') % left_out)
-            rows.append(alike._replace(path='\n'.join(lines)))
+            rows.append(shared_row._replace(path='\n'.join(lines)))
         return rows
 
 
@@ -283,14 +320,18 @@ class JunitListing(Listing):
 
 
 class DetailsListing(Listing):
-    """All details of machines; equal rules and changes are printed once."""
+    """All details of machines, only once for machines that are alike."""
 
     @staticmethod
     def extract(test: machine_test.MachineTest) -> MachineDetails:
-        """Return the verdict on a machine, its rules and its changes as text.
+        """Return the verdict on a machine, and its details as text.
 
-        The rules are a table with the reasons why they did not match. The last
-        lines show what rules in mode ``audit`` would do.
+        If the machine cannot be read, the verdict is the reason, and there are
+        no details. Otherwise, the details are:
+
+        - a table of the rules, with the reasons why they did not match,
+        - the changes, as lines of a diff,
+        - what rules in mode ``audit`` would do.
         """
         if test.problem is not None:
             reason = _why_unreadable(test.path, test.problem)
@@ -299,17 +340,17 @@ class DetailsListing(Listing):
                 verdict=_('it cannot be read: %s') % reason,
                 body='',
             )
-        rules = table.render(
+        table_of_rules = table.render(
             [_('Rule'), _('Phase'), _('Matched'), _('Why not')],
             _rule_rows(test.outcome.traces),
         )
-        lines = [rules, *diff_lines(test.outcome.changes)]
+        lines = [table_of_rules, *diff_lines(test.outcome.changes)]
         if test.hides_changes:
             lines.append(_HIDDEN_CHANGES)
         elif not test.outcome.changes:
             lines.append(_('nothing would change'))
-        for traced in test.outcome.audited:
-            lines += _audit_lines(traced)
+        for rule_trace in test.outcome.audited:
+            lines += _audit_lines(rule_trace)
         return MachineDetails(
             path=test.path,
             verdict=_verdict_sentence(test),
@@ -319,28 +360,28 @@ class DetailsListing(Listing):
     def __init__(self, output: typing.TextIO) -> None:
         super().__init__(output)
         # The paths of machines that are alike, by their verdict and body.
-        self._paths_of_alike: dict[tuple[str, str], list[str]] = {}
+        self._paths_by_text: dict[tuple[str, str], list[str]] = {}
 
     def add(self, entry: MachineDetails) -> None:
-        """Store the path of a machine with those that are alike."""
+        """Store the path of a machine with the machines that are alike."""
         verdict_and_body = (entry.verdict, entry.body)
-        self._paths_of_alike.setdefault(verdict_and_body, []).append(
-            entry.path
-        )
+        paths = self._paths_by_text.setdefault(verdict_and_body, [])
+        paths.append(entry.path)
 
     def end(self, results: collections.Counter[str]) -> None:
-        """Write the paths of machines that are alike, then what they share.
+        """Print the paths of machines that are alike, then their details.
 
-        The last path is followed by the verdict::
+        The verdict follows the last path::
 
             inventories/1.json
             inventories/2.json: inspection would succeed
+            (the table of rules and the changes)
         """
         texts = []
-        for (verdict, body), paths in self._paths_of_alike.items():
+        for (verdict, body), paths in self._paths_by_text.items():
             *other_paths, last_path = paths
             lines = [*other_paths, f'{last_path}: {verdict}', body]
-            # The body may be empty.
+            # The body may be empty, which leaves an empty line at the end.
             texts.append('\n'.join(lines).rstrip())
         self._output.write('\n\n'.join(texts) + '\n')
 
@@ -364,11 +405,13 @@ def _verdict_sentence(test: machine_test.MachineTest) -> str:
 def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
     """Return why a machine cannot be read, for a line that has its path.
 
-    The reason names a file only if it is another file, e.g. the file of the
-    node, or if it also names a place in the file.
+    The text of a problem begins with the file, and may have a place in it. The
+    file is left out if it is the path of the line, and there is no place.
+
+    :param path: the file with the inventory of the machine.
+    :param problem: a problem in this file, or in the file of the node.
     """
-    names_only_this_file = problem.path == path and problem.place is None
-    if names_only_this_file:
+    if problem.path == path and problem.place is None:
         return problem.reason
     return str(problem)
 
@@ -376,79 +419,83 @@ def _why_unreadable(path: str, problem: exceptions.InvalidDocument) -> str:
 def _rule_rows(traces: typing.Iterable[trace.RuleTrace]) -> list[list[str]]:
     """Return a row with the result for every rule in mode ``enforce``.
 
-    The last cell says why the rule did not match, or why some of its actions
-    did not run. For a sensitive rule it says that this is withheld.
+    A row has the title, the phase, ``yes`` or ``no``, and the reasons why the
+    rule did not match, or why some of its actions did not run. The reasons of
+    a sensitive rule are withheld.
+
+    :param traces: the traces of the rules that ran.
     """
     rows = []
-    for traced in traces:
-        if traced.rule.mode != model.ENFORCE:
+    for rule_trace in traces:
+        rule = rule_trace.rule
+        if rule.mode != model.ENFORCE:
             # Rules in mode "audit" have separate lines below the table.
             continue
         matched = _('no')
-        if traced.matched:
+        if rule_trace.matched:
             matched = _('yes')
-        lines = _list_reasons(traced)
+        lines = _list_reasons(rule_trace)
         if len(lines) > _MAX_REASONS:
-            # The line with the number of others counts as a line too.
+            # Keep one line for the number of reasons that are left out.
             first_reasons = lines[: _MAX_REASONS - 1]
             left_out = len(lines) - len(first_reasons)
             lines = [*first_reasons, _('%d more') % left_out]
-        why_not = disclosure.disclose_text(
-            traced.rule, '\n'.join(lines), _('withheld')
-        )
-        rows.append(
-            [
-                machine_test.title(traced.rule),
-                traced.rule.phase,
-                matched,
-                why_not,
-            ]
-        )
+        reasons = '\n'.join(lines)
+        why_not = disclosure.disclose_text(rule, reasons, _('withheld'))
+        rows.append([machine_test.title(rule), rule.phase, matched, why_not])
     return rows
 
 
-def _audit_lines(traced: trace.RuleTrace) -> list[str]:
+def _audit_lines(rule_trace: trace.RuleTrace) -> list[str]:
     """Return what a rule in mode ``audit`` would do, below its title.
 
-    For a sensitive rule the changes are withheld.
+    For example, ``['audit: Note the rack', '  node', '  + /extra/rack:
+    "b7"']``. The changes of a sensitive rule are withheld.
     """
-    title = _('audit: %s') % machine_test.title(traced.rule)
+    title = _('audit: %s') % machine_test.title(rule_trace.rule)
     details = []
-    if traced.error:
-        details.append(_('would fail: %s') % traced.error)
+    if rule_trace.error:
+        details.append(_('would fail: %s') % rule_trace.error)
+    # The trace of a sensitive rule has no actions.
     changes: list[engine_change.Change] = []
-    for action in traced.actions:
+    for action in rule_trace.actions:
         changes += action.changes
     details += diff_lines(changes)
     if not details:
         details.append(
             disclosure.disclose_text(
-                traced.rule, _('would change nothing'), _('withheld')
+                rule_trace.rule, _('would change nothing'), _('withheld')
             )
         )
     return [title, *(f'  {line}' for line in details)]
 
 
-def _list_reasons(traced: trace.RuleTrace) -> list[str]:
-    """List why a rule does not match, or which of its actions do not run.
+def _list_reasons(rule_trace: trace.RuleTrace) -> list[str]:
+    """Return why a rule does not match, or why some actions do not run.
 
-    :returns: texts without duplicates, e.g. ``eq: values=[2, 4]`` or ``log``:
-        the op, with the reason if it is known.
+    - If the rule does not match, there is a text for every condition that does
+      not hold, e.g. ``eq: values=[2, 4]``.
+    - If it matches, there is a text for every action that does not run, e.g.
+      ``fail: the loop has no items``.
+
+    A text has only the op if the reason is not known. Equal texts are listed
+    once.
     """
-    # Pairs of an op and the reason, which may be unknown or empty.
-    ops_with_reasons = []
-    if traced.matched:
-        for action in traced.actions:
+    # Pairs of an op and the reason, which may be None or empty.
+    ops_and_reasons = []
+    if rule_trace.matched:
+        for action in rule_trace.actions:
             if action.idle:
-                ops_with_reasons.append((action.op, action.idle.reason))
+                ops_and_reasons.append((action.op, action.idle.reason))
     else:
-        for condition in traced.conditions:
+        for condition in rule_trace.conditions:
             if not condition.result:
-                ops_with_reasons.append((condition.op, condition.reason))
-    lines = []
-    for op, reason in ops_with_reasons:
+                ops_and_reasons.append((condition.op, condition.reason))
+    texts = []
+    for op, reason in ops_and_reasons:
         if reason:
-            lines.append(f'{op}: {reason}')
+            texts.append(f'{op}: {reason}')
         else:
-            lines.append(op)
-    return list(dict.fromkeys(lines))
+            texts.append(op)
+    # A dictionary removes equal texts, and keeps the order.
+    return list(dict.fromkeys(texts))

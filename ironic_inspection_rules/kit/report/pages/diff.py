@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of diff: rules that change, and machines that they affect."""
+"""The page of diff: rules that change, and machines that they affect.
+
+Old rules are compared with new rules. The page shows how each rule has changed
+(see ``_CHANGES``). Both sets of rules were tried on machines. A machine that
+they treat differently has *lines* of a diff, e.g. ``- /extra/rack: "b7"``.
+Machines with the same lines and results form a group, which the page shows as
+one *difference*. Differences are numbered from 1, the most frequent first.
+"""
 
 from collections.abc import Mapping, Sequence
 import typing
@@ -19,6 +26,8 @@ _CHANGES: dict[str, page.Tag] = {
     'rewritten': page.Tag('Written otherwise, same meaning'),
 }
 _SAME_MEANING = ('renamed', 'rewritten')
+"""Changes after which a rule still does the same."""
+
 _COLUMNS = (
     page.PageColumn('Machine'),
     page.PageColumn('Result', width='9rem'),
@@ -28,35 +37,35 @@ _CHOICES = {
     'show=differing': 'treated differently',
     'show=worse': 'that succeeded and would not',
 }
-# Machines that are named in a heading.
 _MAX_NAMES = 3
+"""Maximum number of machines of a group that are named."""
 
 
 def render(difference: JsonObject) -> str:
     """Return the page of a change of rules as HTML.
 
-    :param difference: ``old`` and ``new``, the paths of files; ``rules`` with
-        ``title``, ``change`` (``added``, ``removed``, ``changed``, ``moved``,
-        ``renamed`` or ``rewritten``) and ``lines`` of a unified diff; and
-        ``machines`` with ``name``, ``differs``, ``lines`` and their results
-        ``old`` and ``new``.
+    :param difference: a mapping with
+
+        - ``old`` and ``new``, the paths of the files of rules,
+        - ``rules``, the changes of rules, with ``title``, ``change`` (a key of
+          ``_CHANGES``), and ``lines`` of a unified diff,
+        - ``machines`` with ``name``, ``differs``, ``lines``, and their results
+          ``old`` and ``new``.
     """
-    now = shell.format_now()
     old_files = shell.join_names(difference['old'])
     new_files = shell.join_names(difference['new'])
-    files = f'{old_files} → {new_files}'
+    title = f'{old_files} → {new_files}, {shell.format_now()}'
     rules = difference['rules']
     machines = list(difference['machines'])
     differing = [machine for machine in machines if machine['differs']]
-    # Groups of machines that are treated alike, as positions in "differing",
-    # e.g. [[0, 2], [1]].
+    # A group is a list of positions in "differing", e.g. [[0, 2], [1]].
     groups = page.group_equal(
         [_treatment_key(machine) for machine in differing]
     )
     description = page.HtmlPage(
-        title=f'{files}, {now}',
+        title=title,
         headline=_write_headline(rules, machines, differing),
-        about=f'{files}, {now}',
+        about=title,
         parts=(
             _build_tiles(rules, machines, differing),
             _build_rules_card(rules),
@@ -68,15 +77,15 @@ def render(difference: JsonObject) -> str:
 
 
 def _treatment_key(machine: JsonObject) -> tuple[typing.Any, ...]:
-    """Return the key by which machines that are treated alike are grouped."""
+    """Return the key of the group of a machine: its lines and results."""
     return tuple(machine['lines']), machine['old'], machine['new']
 
 
 def _is_worse(machine: JsonObject) -> bool:
-    """Return whether an inspection succeeded and would fail now."""
-    succeeded = machine['old'] == 'ok'
-    would_succeed = machine['new'] == 'ok'
-    return succeeded and not would_succeed
+    """Return whether an inspection succeeds only with the old rules."""
+    succeeds_with_old_rules = machine['old'] == 'ok'
+    succeeds_with_new_rules = machine['new'] == 'ok'
+    return succeeds_with_old_rules and not succeeds_with_new_rules
 
 
 def _write_headline(
@@ -87,26 +96,32 @@ def _write_headline(
     """Return how many rules and machines differ, as a sentence.
 
     For example, ``2 rules differ; 1 of 40 machines is treated differently.``
-    Rules that are only renamed, or written in another form with the same
-    meaning, do not count. Without machines, the sentence is about rules only.
+    Without machines, the sentence is about rules only. Rules that still do the
+    same do not count.
+
+    :param differing: the machines that are treated differently.
     """
-    changed = len(_with_another_meaning(rules))
+    differing_rules = _count_differing_rules(rules)
     about_rules = 'No rule differs'
-    if changed:
-        about_rules = page.with_noun(changed, 'rule differs', 'rules differ')
+    if differing_rules:
+        about_rules = page.with_noun(
+            differing_rules, 'rule differs', 'rules differ'
+        )
     if not machines:
         return f'{about_rules}.'
     verb = 'are'
     if len(differing) == 1:
         verb = 'is'
     number = page.format_number(len(differing), nothing='none')
-    whole = page.with_noun(len(machines), 'machine', 'machines')
-    return f'{about_rules}; {number} of {whole} {verb} treated differently.'
+    of_machines = page.with_noun(len(machines), 'machine', 'machines')
+    return (
+        f'{about_rules}; {number} of {of_machines} {verb} treated differently.'
+    )
 
 
-def _with_another_meaning(rules: Sequence[JsonObject]) -> list[JsonObject]:
-    """Return the changes that change the behavior of a rule."""
-    return [rule for rule in rules if rule['change'] not in _SAME_MEANING]
+def _count_differing_rules(rules: Sequence[JsonObject]) -> int:
+    """Return the number of changes after which a rule does something else."""
+    return sum(rule['change'] not in _SAME_MEANING for rule in rules)
 
 
 def _build_tiles(
@@ -116,27 +131,30 @@ def _build_tiles(
 ) -> page.Tiles:
     """Build the tiles at the top of the page, which link to its tables.
 
-    The tiles show the numbers of rules by kind of change, of machines that are
-    treated differently, and of inspections that no longer succeed.
+    - Four tiles have the numbers of rules by kind of change.
+    - A tile has the number of rules that still do the same, if there are any.
+    - If machines were tried, two tiles have the numbers of machines that are
+      treated differently, and of inspections that no longer succeed.
+
+    :param differing: the machines that are treated differently.
     """
-    kinds = [rule['change'] for rule in rules]
+    changes = [rule['change'] for rule in rules]
     tiles = []
-    for kind in ('added', 'removed', 'changed', 'moved'):
+    for change in ('added', 'removed', 'changed', 'moved'):
         tiles.append(
             page.Tile(
-                kinds.count(kind),
-                words=(f'rule {kind}', f'rules {kind}'),
-                look=_CHANGES[kind].look,
+                changes.count(change),
+                words=(f'rule {change}', f'rules {change}'),
+                look=_CHANGES[change].look,
                 link=('rules',),
             )
         )
-    # This number includes renamed rules.
-    only_rewritten = len(rules) - len(_with_another_meaning(rules))
-    if only_rewritten:
+    with_same_meaning = len(rules) - _count_differing_rules(rules)
+    if with_same_meaning:
         words = 'only written otherwise'
         tiles.append(
             page.Tile(
-                only_rewritten,
+                with_same_meaning,
                 words=(words, words),
                 link=('rules',),
             )
@@ -164,18 +182,18 @@ def _build_tiles(
 def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
     """Build the card with the changes of rules; None if there are none.
 
-    A change has its kind, the title of the rule and the lines of a diff.
+    A change has its kind, the title of the rule, and the lines of a diff.
     """
     if not rules:
         return None
     items = []
     for rule in rules:
-        # Only a rule that has moved has no lines, because its text is equal.
-        what_changes: page.Part = page.Words('Runs at another time.')
+        change_tag = _CHANGES[rule['change']]
+        # A rule without lines has only moved, so its text is the same.
+        body: page.Part = page.Words('Runs at another time.')
         if rule['lines']:
-            what_changes = page.Lines(tuple(rule['lines']))
-        heading = (_CHANGES[rule['change']], rule['title'])
-        items.append(page.Item(heading, (what_changes,)))
+            body = page.Lines(tuple(rule['lines']))
+        items.append(page.Item((change_tag, rule['title']), (body,)))
     return page.Card(
         id='rules',
         menu='Rules',
@@ -186,54 +204,58 @@ def _build_rules_card(rules: Sequence[JsonObject]) -> page.Card | None:
 
 
 def _result_tag(machine: JsonObject) -> page.Tag:
-    """Return the result of a machine as a tag, e.g. ``ok → failed``, in red.
+    """Return the old and the new result of a machine as a tag.
 
-    Any new result except ``ok`` is bad, and a change to ``ok`` is good. A
-    machine that stays ``ok`` has no color.
+    - ``ok`` without a color, if it stays ``ok``,
+    - e.g. ``failed → ok`` in the color of a good result,
+    - e.g. ``ok → failed``, or only ``failed`` if it stays so, in the color of
+      a bad result.
     """
     old = machine['old']
     new = machine['new']
     text = str(new)
-    look: page.Look = ''
     if old != new:
         text = f'{old} → {new}'
-        look = 'good'
+    look: page.Look = ''
     if new != 'ok':
         look = 'bad'
+    elif old != 'ok':
+        look = 'good'
     return page.Tag(text, look)
 
 
 def _build_groups_card(
-    machines: Sequence[JsonObject], groups: Sequence[Sequence[int]]
+    differing: Sequence[JsonObject], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
     """Build the card of differences; None if there are none.
 
-    Equal differences are listed once, with the names of the first machines and
-    a link to all of them.
+    A difference has a link to its machines, their results, the names of the
+    first machines, and the lines of a diff.
 
-    :param machines: the machines that are treated differently.
-    :param groups: positions in ``machines``; the machines of a group are
-        treated alike.
+    :param differing: the machines that are treated differently.
+    :param groups: for every difference, the positions of its machines in
+        ``differing``, e.g. ``[[0, 2], [1]]``.
     """
     if not groups:
         return None
     items = []
     for number, group in enumerate(groups, 1):
-        # All machines of a group have the same results and lines.
-        first = machines[group[0]]
         words = page.with_noun(len(group), 'machine', 'machines')
         # The link selects the rows of the group in the table of machines.
         link = page.Link(words, key='difference', value=str(number))
         first_names = [
-            machines[position]['name'] for position in group[:_MAX_NAMES]
+            differing[position]['name'] for position in group[:_MAX_NAMES]
         ]
         names = ', '.join(first_names)
         if len(group) > _MAX_NAMES:
             names += ' …'
+        # All machines of a group have the same results and lines.
+        first_machine = differing[group[0]]
+        lines = page.Lines(tuple(first_machine['lines']))
         items.append(
             page.Item(
-                heading=(link, _result_tag(first)),
-                parts=(page.Words(names), page.Lines(tuple(first['lines']))),
+                heading=(link, _result_tag(first_machine)),
+                parts=(page.Words(names), lines),
             )
         )
     return page.Card(
@@ -252,23 +274,20 @@ def _build_machines_card(
 ) -> page.Card | None:
     """Build the card with the table of machines; None if there are none.
 
-    Links of the page select rows by marks: machines that differ, that became
-    worse, or that have a certain difference.
-
     :param differing: the machines that are treated differently.
-    :param groups: positions in ``differing``; the machines of a group are
-        treated alike.
+    :param groups: for every difference, the positions of its machines in
+        ``differing``, e.g. ``[[0, 2], [1]]``.
     """
     if not machines:
         return None
-    # Differences are numbered from 1, as in the card of differences.
-    number_by_treatment = {}
-    # The text above the selected rows, by the mark that a link selects.
+    # The words for the rows that a link selects, by the mark of the rows.
     choices = dict(_CHOICES)
+    # The numbers are the same as in the card of differences.
+    number_by_treatment = {}
     for number, group in enumerate(groups, 1):
-        first = differing[group[0]]
-        number_by_treatment[_treatment_key(first)] = number
         choices[f'difference={number}'] = f'with difference {number}'
+        first_machine = differing[group[0]]
+        number_by_treatment[_treatment_key(first_machine)] = number
     rows = []
     for machine in machines:
         number_of_difference = None
@@ -296,7 +315,8 @@ def _build_machine_row(
 ) -> page.PageRow:
     """Build the row of a machine: its name, its results, how it is treated.
 
-    The row opens to the changes. Links select it by its marks.
+    A click on the row shows the lines of the diff. Links of the page select
+    the row by its marks.
 
     :param number_of_difference: None if the machine is treated as before.
     """
@@ -307,7 +327,8 @@ def _build_machine_row(
         marks = ['show=differing', f'difference={number_of_difference}']
     if _is_worse(machine):
         marks.append('show=worse')
-    # The lines of a machine that cannot be read contain the reason.
+    # A machine may have lines although it is treated as before: if its files
+    # cannot be read, the lines say why.
     opened: page.Part = 'Treated as before.'
     if machine['lines']:
         opened = page.Lines(tuple(machine['lines']))

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Builds the page of evaluate --nodes: what rules would do to a fleet."""
+"""Builds the page of ``evaluate --nodes``: what rules would do to a fleet.
+
+A fleet may have many thousand nodes, but most nodes have equal values, e.g.
+the same traits. The data of the page have every value only once, in a list.
+Wherever the value is used, the data have its *number*, which is its index in
+the list. For example, the name ``CUSTOM_GPU`` may be text 7. A tuple of such
+numbers, e.g. the traits of a node, is again a value with a number.
+
+Replacing values by numbers is called *packing*. The script of the page reads
+the packed data.
+"""
 
 import typing
 
@@ -18,9 +28,8 @@ _ASSETS = (
     'fleet_map.js',
     'fleet.js',
 )
-# This number stands for a missing value, because the script of the page reads
-# it that way.
 _NO_NUMBER = -1
+"""The number of a missing value. The script of the page depends on it."""
 
 JsonObject = typing.Mapping[str, typing.Any]
 
@@ -28,32 +37,42 @@ JsonObject = typing.Mapping[str, typing.Any]
 def render(fleet: JsonObject) -> str:
     """Return an HTML page that shows what rules do to the nodes of a fleet.
 
-    :param fleet: ``title``; ``made``, a time; ``compared``, whether
-        ``changes`` are differences from the rules in force; ``filters``;
-        ``rules`` with ``uuid``, ``description``, ``phase``, ``priority``
-        and ``mode``; ``nodes`` in the form in which
-        ``POST /v1/inspection_rules/evaluate`` returns them, with their
-        current ``traits`` and ``resource_class``; and ``capacity`` if flavors
-        were given.
+    :param fleet: a mapping with
+
+        - ``title`` of the page, and ``made``, the time of the evaluation,
+        - ``compared``: True if the changes are differences from the rules in
+          force, which are the rules that Ironic has,
+        - ``filters`` that chose the nodes,
+        - ``rules`` with ``uuid``, ``description``, ``phase``, ``priority``
+          and ``mode``,
+        - ``nodes`` in the form in which ``POST
+          /v1/inspection_rules/evaluate`` returns them, with their current
+          ``traits`` and ``resource_class``,
+        - ``capacity`` by flavor, if flavors were given.
     """
-    return shell.render(str(fleet['title']), _ASSETS, _PackedFleet(fleet).data)
+    packed_fleet = _PackedFleet(fleet)
+    return shell.render(str(fleet['title']), _ASSETS, packed_fleet.data)
 
 
 class _PackedNode(typing.NamedTuple):
     """One node in the data of the page.
 
-    JSON has it as a list, so the script of the page must read the fields in
-    the same order. Most numbers refer to values that the page has only once;
-    -1 means that there is no value.
+    In JSON it is a list without names, so the script of the page reads the
+    fields in this order. An integer is the number of a value, unless it is
+    described below. The number -1 means that there is no value.
 
     :ivar result: ``ok``; ``failed`` by an action ``fail``; ``error`` if a rule
         had an error; or ``untried`` if the node could not be evaluated.
+    :ivar error: the number of the error message.
     :ivar matched: the number of the set of rules that match.
     :ivar audited: the number of the set of rules in mode ``audit`` that match.
-    :ivar changes: the number of the list of changes.
+    :ivar changes: the number of the tuple of changes.
     :ivar differs: 1 if the rules in force do something else to the node. If
-        nothing is compared, 1 if anything would change.
-    :ivar invalid: 1 if the instance of the node would no longer validate.
+        nothing is compared, 1 if anything would change. Otherwise 0.
+    :ivar invalid: 1 if the instance of the node would no longer validate,
+        otherwise 0.
+    :ivar result_in_force: the result with the rules in force; None if nothing
+        is compared.
     """
 
     uuid: str
@@ -72,14 +91,14 @@ class _PackedNode(typing.NamedTuple):
 
 
 class _PackedFleet:
-    """The data of the page of a fleet, which stores equal values only once.
+    """The data of the page of a fleet, in which equal values have one number.
 
-    Wherever a value is used, the data has its number in the list of values.
-    For example, if two nodes get the same attribute::
+    For example, rules set the same rack on two nodes::
 
-        {'nodes': […, …],  # Both have 0 as the number of their changes.
-         'outcomes': [(0,)],
-         'changes': [(1, 2, 3, 0, -1)],
+        {'nodes': […, …],                 # Both nodes have outcome 0.
+         'outcomes': [(0,)],              # Outcome 0 is change 0 only.
+         'changes': [(1, 2, 3, 0, -1)],   # Change 0: node, add, /extra/rack,
+                                          # "r1", and no value before.
          'texts': ['"r1"', 'node', 'add', '/extra/rack'], …}
     """
 
@@ -88,42 +107,48 @@ class _PackedFleet:
 
         :param fleet: see :func:`render`.
         """
-        self._compared = bool(fleet.get('compared'))
+        self._is_compared = bool(fleet.get('compared'))
+        # Every list below gives a number to a value that is new to it.
         # Texts: messages, JSON of values, paths, names of traits.
         self._texts = shell.DistinctValues()
-        # Every change is a tuple of numbers of texts.
+        # A change is a tuple of numbers of texts.
         self._changes = shell.DistinctValues()
-        # All changes of a node are a tuple of numbers of changes.
+        # The outcome of a node, i.e. all of its changes, is a tuple of numbers
+        # of changes.
         self._outcomes = shell.DistinctValues()
         # A set of matching rules is a sorted tuple of numbers of rules.
         self._matches = shell.DistinctValues()
         # The traits of a node are a sorted tuple of numbers of texts.
         self._traits = shell.DistinctValues()
-        # These are UUIDs. The listed rules are added first and in order,
-        # because the number of a rule must be its index in the list "rules" of
-        # the page.
+        # The UUIDs of rules.
         self._rules = shell.DistinctValues()
         # The descriptions of rules, by UUID.
-        self._names = {}
+        self._description_by_uuid = {}
         for rule in fleet['rules']:
+            # Number the rules here, in their order: the number of a rule must
+            # be its index in the list "rules" of the page.
             self._rules.number_of(rule['uuid'])
-            self._names[rule['uuid']] = rule.get('description')
+            self._description_by_uuid[rule['uuid']] = rule.get('description')
         self.data = self._pack(fleet)
 
     def _pack(self, fleet: JsonObject) -> dict[str, typing.Any]:
-        """Build the data of a fleet, and number its values."""
-        # Pack nodes and flavors first, because they fill the lists of values.
-        nodes = []
-        place_by_uuid = {}
-        for place, node in enumerate(fleet['nodes']):
-            nodes.append(self._pack_node(node))
-            place_by_uuid[node['uuid']] = place
-        capacity = [
-            self._pack_flavor(flavor, place_by_uuid)
+        """Build the data of a fleet, and number its values.
+
+        :param fleet: see :func:`render`.
+        """
+        # Pack nodes and flavors first, because this fills the lists of values
+        # that are read below.
+        packed_nodes = []
+        index_by_uuid = {}
+        for index, node in enumerate(fleet['nodes']):
+            packed_nodes.append(self._pack_node(node))
+            index_by_uuid[node['uuid']] = index
+        packed_flavors = [
+            self._pack_flavor(flavor, index_by_uuid)
             for flavor in fleet.get('capacity') or ()
         ]
         # Nodes may refer to rules that are not listed, e.g. deleted rules.
-        # Their numbers follow the numbers of the listed rules.
+        # They were numbered later, so their UUIDs follow the listed rules.
         listed_rules = [dict(rule) for rule in fleet['rules']]
         unlisted_uuids = self._rules.values[len(listed_rules) :]
         unlisted_rules = [{'uuid': uuid} for uuid in unlisted_uuids]
@@ -133,8 +158,8 @@ class _PackedFleet:
             'compared': fleet.get('compared'),
             'filters': fleet.get('filters'),
             'rules': listed_rules + unlisted_rules,
-            'nodes': nodes,
-            'capacity': capacity,
+            'nodes': packed_nodes,
+            'capacity': packed_flavors,
             'changes': self._changes.values,
             'outcomes': self._outcomes.values,
             'matches': self._matches.values,
@@ -143,16 +168,16 @@ class _PackedFleet:
         }
 
     def _pack_node(self, node: JsonObject) -> _PackedNode:
-        """Pack a node, with numbers for values that it may share with others.
+        """Pack a node, with numbers for values that other nodes may share.
 
-        :param node: a node as :func:`render` takes it.
+        :param node: an item of ``nodes``, see :func:`render`.
         """
-        # Only a comparison with the rules in force has their result.
+        # A node has "in_force" only if rules are compared with those in force.
         in_force = node.get('in_force') or {}
         changes = tuple(
             self._number_change(change) for change in node.get('changes') or ()
         )
-        # Skip rules that do not match, because the audit also lists them.
+        # The audit also lists rules that do not match.
         audited = [
             rule['uuid']
             for rule in node.get('audit') or ()
@@ -161,10 +186,10 @@ class _PackedFleet:
         traits = sorted(
             self._texts.number_of(name) for name in node.get('traits') or ()
         )
-        # A comparison with the rules in force says "differs". Without one, a
-        # node differs if anything would change.
-        differs = node.get('differs', changes)
-        invalid = summary.validation_newly_fails(node, self._compared)
+        # A node has "differs" only if rules are compared. Otherwise, it
+        # differs if there are any changes.
+        differs = bool(node.get('differs', changes))
+        is_invalid = summary.validation_newly_fails(node, self._is_compared)
         return _PackedNode(
             uuid=node['uuid'] or '',
             name=node.get('name'),
@@ -173,8 +198,8 @@ class _PackedFleet:
             matched=self._number_rule_set(node.get('matched') or ()),
             audited=self._number_rule_set(audited),
             changes=self._outcomes.number_of(changes),
-            differs=int(bool(differs)),
-            invalid=int(invalid),
+            differs=int(differs),
+            invalid=int(is_invalid),
             result_in_force=in_force.get('result'),
             error_in_force=self._number_message(in_force.get('error')),
             traits=self._traits.number_of(tuple(traits)),
@@ -182,21 +207,23 @@ class _PackedFleet:
         )
 
     def _pack_flavor(
-        self, flavor: JsonObject, place_by_uuid: typing.Mapping[str, int]
+        self, flavor: JsonObject, index_by_uuid: typing.Mapping[str, int]
     ) -> dict[str, typing.Any]:
-        """Pack a flavor with the nodes that it loses, and the rules to blame.
+        """Pack a flavor, with the nodes that no longer fit it.
 
-        A lost node is packed as its place in the list of nodes and the numbers
-        of the rules, e.g. ``(7, (0, 2))``.
+        Such a lost node becomes its index in the list of nodes, and the
+        numbers of the rules that cause the loss, e.g. ``(7, (0, 2))``.
 
-        :param place_by_uuid: the places of nodes in the list of the page.
+        :param flavor: an item of ``capacity``, see :func:`render`.
+        :param index_by_uuid: the indexes of nodes in the list of the page.
         """
-        lost = []
+        packed_lost_nodes = []
         for node in flavor['lost']:
-            rules = tuple(
+            numbers_of_rules = tuple(
                 self._rules.number_of(uuid) for uuid in node['rules']
             )
-            lost.append((place_by_uuid[node['uuid']], rules))
+            index = index_by_uuid[node['uuid']]
+            packed_lost_nodes.append((index, numbers_of_rules))
         return {
             'name': flavor['name'],
             'problem': flavor['problem'],
@@ -204,16 +231,17 @@ class _PackedFleet:
             'after': flavor['after'],
             'loss': flavor['loss'],
             'gained': len(flavor['gained']),
-            'lost': lost,
+            'lost': packed_lost_nodes,
         }
 
     def _number_change(self, change: JsonObject) -> int:
         """Return the number of a change.
 
-        The list of changes has it as ``(object, op, path, value, before)``,
-        which are numbers of texts. ``value`` and ``before`` refer to JSON
-        text. ``value`` is -1 if the change removes the value, and ``before``
-        is -1 if the change adds it.
+        The list of changes has the tuple ``(object, op, path, value, before)``
+        of numbers of texts. The texts of ``value`` and ``before`` are JSON.
+
+        - A change that adds a value has no ``before``, so its number is -1.
+        - A change that removes a value has no ``value``, so its number is -1.
         """
         value = _NO_NUMBER
         if change['op'] != 'remove' and 'value' in change:
@@ -241,7 +269,7 @@ class _PackedFleet:
     def _number_message(self, text: str | None) -> int:
         """Return the number of a message, with rules named by description."""
         if text is not None:
-            text = shell.with_rule_names(text, self._names)
+            text = shell.with_rule_names(text, self._description_by_uuid)
         return self._number_text(text)
 
     def _number_text(self, text: str | None) -> int:
@@ -252,14 +280,16 @@ class _PackedFleet:
 
 
 def _result_on_page(node: JsonObject) -> str:
-    """Return the result of a node in the words of :class:`_PackedNode`.
+    """Return the result of a node in the words of the page.
 
-    The API calls the result ``error`` if a node could not be evaluated. The
-    page calls it ``untried``, because ``error`` means that a rule had an error
-    there.
+    - ``untried`` if the node could not be evaluated, which the API calls
+      ``error``,
+    - ``error`` if a rule had an error, which the API calls ``failed``,
+    - otherwise the result of the API: ``ok``, or ``failed`` by an action.
     """
     if node['result'] == summary.NOT_TRIED:
         return 'untried'
+    # What failed the inspection: an action, or an error of a rule.
     failed_by = node.get('failed_by') or {}
     if failed_by.get('kind') == 'error':
         return 'error'

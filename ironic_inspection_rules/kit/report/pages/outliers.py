@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of outliers: machines that are unlike their peers, and why."""
+"""The page of outliers: machines that are unlike their peers, and why.
+
+Machines of the same model are *peers*, and form a *group*. A *finding* is a
+difference of one machine from its peers, e.g. ``DIMM_B4 is missing: 9 of 10
+have 32 GiB``. A machine with a finding is *odd*. A finding has a kind, e.g.
+``memory`` or ``disk``.
+
+A group may have several *kinds of machines*, e.g. an older and a newer
+delivery with more memory. These are not odd. A group with too few machines is
+*skipped*.
+"""
 
 import collections
 from collections.abc import Sequence
@@ -26,8 +36,10 @@ _COLUMNS = (
 
 
 class OddMachine(typing.NamedTuple):
-    """An odd machine in a picture; in JSON, a list of three items.
+    """An odd machine in the picture of a group; in JSON, a list of its fields.
 
+    :ivar name: the short name of the machine.
+    :ivar file: the path of its file, or the name of its node.
     :ivar findings: the descriptions of its findings, as one text.
     """
 
@@ -38,18 +50,17 @@ class OddMachine(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Crowd:
-    """A picture with a square for every machine; odd machines have a color."""
+    """A picture with a square for every machine; odd machines have a color.
+
+    :param machines: the number of all machines.
+    """
 
     machines: int
     odd: tuple[OddMachine, ...]
 
 
 def render(result: peers.Result) -> str:
-    """Return the page of ``outliers`` as HTML.
-
-    It has numbers, links that select findings by kind, and cards with the
-    groups of peers, all findings, and the machines with too few peers.
-    """
+    """Return the page of ``outliers`` as HTML."""
     now = shell.format_now()
     description = page.HtmlPage(
         title=f'Odd machines, {now}',
@@ -67,17 +78,18 @@ def render(result: peers.Result) -> str:
 
 
 def _short_name(machine: str) -> str:
-    """Return the short name of a machine: its file without folder and suffix.
+    """Return the short name of a machine.
 
-    For example, ``r1`` for the file ``data/r1.json``. The name of a node, e.g.
-    ``r1.example.com``, is not changed.
+    - For a file, its name without folder and ending: ``r1`` for
+      ``data/r1.json``.
+    - For a node, its whole name: ``r1.example.com``.
 
     :param machine: the path of a file, or the name of a node.
     """
     file_name = os.path.basename(machine)
     stem, ending = os.path.splitext(file_name)
-    # Nodes may have host names, where the text after the last dot, e.g.
-    # ".com", is part of the name.
+    # Cut off only the endings of inventory files. The name of a node may have
+    # an ending like ".com", which is a part of the name.
     if ending.lower() in _INVENTORY_ENDINGS:
         return stem
     return file_name
@@ -89,14 +101,17 @@ def _count_machines(result: peers.Result) -> int:
 
 
 def _write_headline(result: peers.Result) -> str:
-    """Return how many machines are odd, as a sentence."""
+    """Return how many machines are odd, as a sentence.
+
+    For example, ``2 of 40 machines are unlike their peers.``
+    """
     compared = _count_machines(result)
     odd_machines = compared - result.normal
-    machines = page.with_noun(compared, 'machine', 'machines')
+    of_machines = page.with_noun(compared, 'machine', 'machines')
     if odd_machines == 1:
-        return f'1 of {machines} is unlike its peers.'
+        return f'1 of {of_machines} is unlike its peers.'
     number = page.format_number(odd_machines, nothing='None')
-    return f'{number} of {machines} are unlike their peers.'
+    return f'{number} of {of_machines} are unlike their peers.'
 
 
 def _build_tiles(result: peers.Result) -> page.Tiles:
@@ -140,23 +155,24 @@ def _build_kind_links(
 ) -> page.Chips | None:
     """Build the links that select findings by kind, the most frequent first.
 
-    A link has the kind and the number of its findings, e.g. ``memory 12``.
+    A link has the kind and the number of its findings, e.g. ``memory 12``. A
+    click selects the rows with the mark ``kind=memory``.
 
     :returns: None if there are no findings.
     """
     if not findings:
         return None
-    numbers = collections.Counter(outlier.kind for outlier in findings)
+    number_by_kind = collections.Counter(outlier.kind for outlier in findings)
     links = []
-    for kind, number in numbers.most_common():
+    for kind, number in number_by_kind.most_common():
         links.append(page.Link(f'{kind} {number:,}', key='kind', value=kind))
     return page.Chips(tuple(links))
 
 
 def _build_groups_card(result: peers.Result) -> page.Card | None:
-    """Build the card of the groups of peers, most findings first.
+    """Build the card of the groups; the group with most findings comes first.
 
-    :returns: None if no machine has peers.
+    :returns: None if there are no groups.
     """
     if not result.groups:
         return None
@@ -167,7 +183,6 @@ def _build_groups_card(result: peers.Result) -> page.Card | None:
     def count_findings(group: peers.PeerGroup) -> int:
         return len(findings_by_label[group.label])
 
-    # sorted() keeps the order of groups with equally many findings.
     sorted_groups = sorted(result.groups, key=count_findings, reverse=True)
     items = [
         _build_group_item(group, findings_by_label[group.label])
@@ -187,33 +202,30 @@ def _build_group_item(
 ) -> page.Item:
     """Build the entry of a group of peers.
 
-    It has the label of the group, the number of its odd machines, and a square
-    for every machine. If there are findings, a table compares them with the
-    peers. If the group has several kinds of machines, another table shows the
-    fields in which they differ.
+    - The heading has the name of the group and the number of odd machines.
+    - A picture has a square for every machine.
+    - If there are findings, a table compares odd machines with their peers.
+    - If there are several kinds of machines, a table shows how they differ.
 
-    :param findings: the findings on machines of the group.
+    :param findings: the findings about machines of the group.
     """
     # The descriptions of the findings, by machine.
     texts_by_machine: dict[str, list[str]] = {}
     for outlier in findings:
         texts_by_machine.setdefault(outlier.machine, []).append(outlier.text)
-    if findings:
-        # The link selects the findings of the group in the table of findings.
-        label: page.Part = page.Link(
-            group.label, key='group', value=group.label
-        )
-        number = f'{len(texts_by_machine):,} of {group.size:,} odd'
-        tag = page.Tag(number, 'bad')
-    else:
-        label = group.label
-        text = page.with_noun(group.size, 'machine, alike', 'machines, alike')
-        tag = page.Tag(text, 'good')
     odd_machines = []
     for machine, texts in texts_by_machine.items():
         odd_machines.append(
             OddMachine(_short_name(machine), machine, '; '.join(texts))
         )
+    label: page.Part = group.label
+    if findings:
+        # The link selects the findings of the group in the table of findings.
+        label = page.Link(group.label, key='group', value=group.label)
+        tag = page.Tag(f'{len(odd_machines):,} of {group.size:,} odd', 'bad')
+    else:
+        text = page.with_noun(group.size, 'machine, alike', 'machines, alike')
+        tag = page.Tag(text, 'good')
     parts: list[page.Part] = [Crowd(group.size, tuple(odd_machines))]
     if findings:
         parts.append(_build_comparison(findings))
@@ -225,10 +237,12 @@ def _build_group_item(
 def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
     """Build the table that compares odd machines with their peers.
 
-    It has a row for every finding.
+    Every finding has a row, e.g. ``r1``, ``DIMM_B4 missing``, ``32 GiB``,
+    ``39 of 40``.
     """
     rows = []
     for outlier in findings:
+        # The link selects the findings of the machine in the table below.
         machine = page.Link(
             _short_name(outlier.machine), 'machine', outlier.machine
         )
@@ -236,14 +250,14 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
             f'{_part_name(outlier)} ',
             page.Words(_describe_deviation(outlier), 'bad'),
         )
-        # For example, the value 32 GiB, which 39 of 40 peers have.
-        norm = outlier.peers
+        # The value that most peers have, and how many of them have it.
+        peer_value = outlier.peers
         how_many = page.Meter(
-            part=norm.count,
-            whole=norm.of,
-            text=f'{norm.count:,} of {norm.of:,}',
+            part=peer_value.count,
+            whole=peer_value.of,
+            text=f'{peer_value.count:,} of {peer_value.of:,}',
         )
-        rows.append((machine, has, norm.value, how_many))
+        rows.append((machine, has, peer_value.value, how_many))
     return page.Grid(
         label='Odd machines beside their peers',
         heads=('Machine', 'Has', 'Its peers have', 'How many'),
@@ -254,28 +268,28 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
 def _build_kinds_grid(group: peers.PeerGroup) -> page.Grid:
     """Build the table of the fields in which the kinds of a group differ.
 
-    Peers may be of several kinds, which are all normal. Every kind has a
-    column with its number of machines, and every field has a row with the
-    values.
+    Every kind of machines has a column, and every field has a row::
+
+        Kinds differ in               30 machines  10 machines
+        inventory.memory.physical_mb  512 GiB      768 GiB
     """
     heads = ['Kinds differ in']
     for kind in group.kinds:
+        # A sketch is the data of one machine.
         heads.append(page.with_noun(len(kind.sketches), 'machine', 'machines'))
-    rows = []
     # All kinds have the same fields in the same order, with their own values.
-    for differences in zip(
-        *(kind.differs for kind in group.kinds), strict=True
-    ):
-        field = differences[0].field
-        values = [difference.value for difference in differences]
-        rows.append((field, *values))
+    fields_of_kinds = [kind.differs for kind in group.kinds]
+    rows = []
+    for same_field in zip(*fields_of_kinds, strict=True):
+        values = [difference.value for difference in same_field]
+        rows.append((same_field[0].field, *values))
     return page.Grid(label='Kinds', heads=tuple(heads), rows=tuple(rows))
 
 
 def _part_name(outlier: finding.Outlier) -> str:
-    """Return the name of an odd part, e.g. ``disk 1``.
+    """Return the kind and the slot of an odd part, e.g. ``disk 1``.
 
-    If the slot is not known, it is the kind of the part.
+    If the slot is not known, it is only the kind, e.g. ``disk``.
     """
     if outlier.slot:
         return f'{outlier.kind} {outlier.slot}'
@@ -283,20 +297,22 @@ def _part_name(outlier: finding.Outlier) -> str:
 
 
 def _describe_deviation(outlier: finding.Outlier) -> str:
-    """Return the value of a machine that differs from its peers.
+    """Return what a machine has instead of the value of its peers.
 
-    If a part is missing, the text is "missing", or it also has what is left of
-    several parts: "only 3" for a number, or "missing, 96 GiB" for a total.
+    - The part is not missing: its value, e.g. ``480 GB``.
+    - The part is missing, and nothing else is known: ``missing``.
+    - Some of several equal parts are missing: the number of parts that are
+      left, e.g. ``only 3``.
+    - The part in a slot is missing: the total of the other parts, e.g.
+      ``missing, 96 GiB``.
     """
     if outlier.what != finding.MISSING:
         return str(outlier.has)
     if outlier.has is None:
         return 'missing'
     if outlier.slot is None:
-        # Some of several equal parts are missing, and it is not known in
-        # which slot. The value is the number of parts that are left.
+        # Equal parts are only counted, so the slot is not known.
         return f'only {outlier.has}'
-    # The part in this slot is missing: the value is the total of the others.
     return f'missing, {outlier.has}'
 
 
@@ -306,12 +322,12 @@ def _build_findings_card(
     """Build the card with the table of findings; None if there are none.
 
     Links of the page select rows by machine, group or kind, so every row has
-    these as marks. A click on a row shows the description, the group of peers,
+    three marks. A click on a row shows the description, the group of peers,
     the path of the value, and the file if the machine was read from a file.
     """
     if not findings:
         return None
-    # The text above the selected rows, by the mark that a link selects.
+    # The words for the rows that a link selects, by the mark of the rows.
     choices: dict[str, str] = {}
     rows = []
     for outlier in findings:
@@ -327,7 +343,7 @@ def _build_findings_card(
             page.Block('Group', (outlier.group,)),
             page.Block('Where it stands', (page.Code(outlier.field),)),
         ]
-        # The name of a node, which is not a file, equals its short name.
+        # The short name of a node is its whole name, so this is a file.
         if outlier.machine != short_name:
             opened.append(page.Block('File', (page.Code(outlier.machine),)))
         cells = (
@@ -354,12 +370,12 @@ def _build_findings_card(
 
 
 def _build_skipped_card(skipped: Sequence[peers.Skipped]) -> page.Card | None:
-    """Build the card of machines that have too few peers to be compared.
+    """Build the card of machines that were not compared.
 
-    It has a line for every group that is too small, e.g. ``Dell Inc. R640:
+    It has a line for every group with too few machines, e.g. ``Dell Inc. R640:
     r1, r2``.
 
-    :returns: None if there are no such groups.
+    :returns: None if all machines were compared.
     """
     if not skipped:
         return None

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of replay: inspections that would have ended differently."""
+"""The page of replay: inspections that would have ended differently.
+
+A replay decides stored inspections again, with other rules. A *run* is such an
+inspection, with its result *then* and its result *now*, e.g. ``ok`` and
+``failed``. Its *outcome* is ``same``, ``different``, ``incomparable`` (the two
+results cannot be compared), or ``error`` (it could not be decided).
+
+Runs that differ in the same way form a group, which the page shows as one
+*difference*. Differences are numbered from 1.
+"""
 
 from collections.abc import Mapping, Sequence
 import typing
@@ -21,8 +30,8 @@ _CHOICES = {
     'show=error': 'that could not be decided',
     'show=worse': 'that succeeded and would not',
 }
-# Machines that are named in a heading.
 _MAX_NAMES = 3
+"""Maximum number of machines of a group that are named."""
 
 
 def render(
@@ -33,28 +42,32 @@ def render(
     Differences by which inspections became worse come first.
 
     :param title: the rules that decided, and the inspections.
-    :param replayed: the answer of ``POST /v1/inspection_rules/replay``, with
-        the ``name`` of the node in every run: the numbers ``same``,
-        ``different``, ``incomparable`` and ``error``; ``reasons`` with their
-        numbers; and ``runs``, which end differently or could not be decided.
-        Data that the answer withholds are not in the page.
+    :param replayed: the answer of ``POST /v1/inspection_rules/replay``:
+
+        - ``same``, ``different``, ``incomparable`` and ``error``, which are
+          the numbers of inspections by outcome,
+        - ``reasons`` why inspections cannot be compared, with their numbers,
+        - ``runs`` that end differently or could not be decided. The caller has
+          added the ``name`` of the node.
+
     :param names: descriptions of rules by their UUIDs.
     """
-    now = shell.format_now()
-    runs = [_Replayed(run, names) for run in replayed['runs']]
-    # Positions of runs that differ in the same way, e.g. [[0, 2], [1]].
+    heading = f'{title}, {shell.format_now()}'
+    runs = [_Run(run, names) for run in replayed['runs']]
+    # A group is a list of positions in "runs", e.g. [[0, 2], [1]].
     groups = page.group_equal([(run.tag, run.opened) for run in runs])
 
-    def is_no_worse(group: Sequence[int]) -> bool:
+    def is_not_worse(group: Sequence[int]) -> bool:
+        # All runs of a group have the same results.
         return not runs[group[0]].is_worse
 
-    # Runs that became worse need attention, so they come first: False sorts
-    # before True. Otherwise the most frequent group stays first.
-    groups.sort(key=is_no_worse)
+    # Groups that became worse come first, because False sorts before True.
+    # Otherwise the order does not change: the largest group comes first.
+    groups.sort(key=is_not_worse)
     description = page.HtmlPage(
-        title=f'{title}, {now}',
+        title=heading,
         headline=_write_headline(replayed),
-        about=f'{title}, {now}',
+        about=heading,
         parts=(
             _build_tiles(replayed, runs),
             _build_groups_card(runs, groups),
@@ -65,40 +78,45 @@ def render(
     return page.render(description)
 
 
-class _Replayed:
+class _Run:
     """An inspection, as it was then and as the rules would decide now.
 
-    :param run: an entry of the API's answer, with the ``name`` of the node.
+    :param run: an item of ``runs``, see :func:`render`.
     :param names: descriptions of rules by their UUIDs.
-    :ivar before: the result then; None if it is not known.
-    :ivar after: the result now; None if it is not known.
-    :ivar opened: the parts that its row of the table opens to: the reason, a
-        new error, the changes, and rules that match only then or only now.
+    :ivar when: the time of the inspection, e.g. ``2026-01-31 10:00:00``.
+    :ivar result_then: None if it is not known.
+    :ivar result_now: None if it is not known.
+    :ivar opened: the parts of the page that a click on the run shows: the
+        reason, a new error, the changes, and rules that matched only then or
+        match only now.
     """
 
     def __init__(
         self, run: JsonObject, names: Mapping[str, str | None]
     ) -> None:
-        """Read an entry, and build the parts that its row opens to."""
-        # The answer does not contain a result that is not known.
-        then = run.get('then') or {}
-        now = run.get('now') or {}
+        """Read a run, and build the parts that a click on it shows."""
         self.name: str = run['name'] or run['node']
-        # A cell has no space for fractions of a second and the time zone.
         time = (run.get('created_at') or '').replace('T', ' ')
+        # Cut off fractions of a second and the time zone, because the cell of
+        # a table is small.
         self.when = time[: len('2026-01-31 10:00:00')]
         self.outcome: str = run['outcome']
-        self.before = then.get('result')
-        self.after = now.get('result')
+        # The answer leaves out "then" or "now" if it is not known.
+        then = run.get('then') or {}
+        now = run.get('now') or {}
+        self.result_then = then.get('result')
+        self.result_now = now.get('result')
         parts: list[page.Part] = []
         if run['reason']:
             parts.append(page.Note(run['reason'], 'warn'))
-        if now.get('error') and now['error'] != then.get('error'):
+        has_new_error = now.get('error') and now['error'] != then.get('error')
+        if has_new_error:
             message = shell.with_rule_names(now['error'], names)
             parts.append(page.Note(message, 'warn'))
         lines = tuple(machine_diff.change_lines(now.get('changes') or ()))
         if lines:
             parts.append(page.Lines(lines))
+        # The UUIDs of the rules that matched.
         matched_then = then.get('matched') or ()
         matched_now = now.get('matched') or ()
         for heading, uuids, other_uuids in (
@@ -116,30 +134,34 @@ class _Replayed:
 
     @property
     def is_worse(self) -> bool:
-        """Whether the inspection succeeded then and would fail now."""
-        return self.before == 'ok' and self.after != 'ok'
+        """Whether the inspection succeeded then and would not succeed now."""
+        return self.result_then == 'ok' and self.result_now != 'ok'
 
     @property
     def tag(self) -> page.Tag:
-        """The results then and now, e.g. ``ok → failed``, in a color.
+        """The results then and now, in a color.
 
-        It is bad if the inspection fails now or could not be decided. It is
-        good if the result has changed to anything except a failure.
+        - ``not decided``, bad, if the inspection could not be decided,
+        - e.g. ``ok → failed``, bad, or only ``failed`` if it failed before,
+        - e.g. ``failed → ok``, good,
+        - e.g. ``ok``, without a color, if the result is the same.
         """
         if self.outcome == 'error':
             return page.Tag('not decided', 'bad')
-        text = str(self.after)
+        has_changed = self.result_then != self.result_now
+        text = str(self.result_now)
+        if has_changed:
+            text = f'{self.result_then} → {self.result_now}'
         look: page.Look = ''
-        if self.before != self.after:
-            text = f'{self.before} → {self.after}'
-            look = 'good'
-        if self.after == 'failed':
+        if self.result_now == 'failed':
             look = 'bad'
+        elif has_changed:
+            look = 'good'
         return page.Tag(text, look)
 
     @property
     def marks(self) -> list[str]:
-        """The marks by which links of the page select the row."""
+        """The marks by which links of the page select the row of the run."""
         marks = [f'show={self.outcome}']
         if self.is_worse:
             marks.append('show=worse')
@@ -150,20 +172,22 @@ def _write_headline(replayed: JsonObject) -> str:
     """Return how many inspections would end differently, as a sentence.
 
     For example, ``3 of 120 inspections would have ended otherwise.``
+
+    :param replayed: has the numbers of inspections, see :func:`render`.
     """
     outcomes = ('same', 'different', 'incomparable', 'error')
-    whole = sum(replayed[outcome] for outcome in outcomes)
+    total = sum(replayed[outcome] for outcome in outcomes)
     number = page.format_number(replayed['different'], nothing='None')
-    inspections = page.with_noun(whole, 'inspection', 'inspections')
-    return f'{number} of {inspections} would have ended otherwise.'
+    of_inspections = page.with_noun(total, 'inspection', 'inspections')
+    return f'{number} of {of_inspections} would have ended otherwise.'
 
 
-def _build_tiles(
-    replayed: JsonObject, runs: Sequence[_Replayed]
-) -> page.Tiles:
+def _build_tiles(replayed: JsonObject, runs: Sequence[_Run]) -> page.Tiles:
     """Build the tiles at the top of the page: inspections by outcome.
 
-    Tiles link to the rows of the table, or to the reasons.
+    A click on a tile selects rows of the table, or goes to the reasons.
+
+    :param replayed: has the numbers of inspections, see :func:`render`.
     """
     worse = sum(run.is_worse for run in runs)
     incomparable = 'cannot be compared'
@@ -203,34 +227,34 @@ def _build_tiles(
 
 
 def _build_groups_card(
-    runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
+    runs: Sequence[_Run], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
     """Build the card of differences; None if there are none.
 
-    Equal differences are listed once, with the names of some machines and a
-    link to the inspections.
+    A difference has a link to its inspections, their results, the names of
+    some machines, and the changes.
 
-    :param groups: positions in ``runs``; the runs of a group differ in the
-        same way.
+    :param groups: for every difference, the positions of its runs in ``runs``,
+        e.g. ``[[0, 2], [1]]``.
     """
     if not groups:
         return None
     items = []
     for number, group in enumerate(groups, 1):
-        # All runs of a group have the same results and changes.
-        first = runs[group[0]]
-        # A machine may have been inspected more than once.
+        words = page.with_noun(len(group), 'inspection', 'inspections')
+        # The link selects the rows of the group in the table of inspections.
+        link = page.Link(words, key='difference', value=str(number))
+        # Name a machine once, even if it was inspected more than once.
         names = list(dict.fromkeys(runs[position].name for position in group))
         text = ', '.join(names[:_MAX_NAMES])
         if len(names) > _MAX_NAMES:
             text += ' …'
-        words = page.with_noun(len(group), 'inspection', 'inspections')
-        # The link selects the rows of the group in the table of inspections.
-        link = page.Link(words, key='difference', value=str(number))
+        # All runs of a group have the same results and changes.
+        first_run = runs[group[0]]
         items.append(
             page.Item(
-                heading=(link, first.tag),
-                parts=(page.Words(text), *first.opened),
+                heading=(link, first_run.tag),
+                parts=(page.Words(text), *first_run.opened),
             )
         )
     return page.Card(
@@ -243,21 +267,22 @@ def _build_groups_card(
 
 
 def _build_runs_card(
-    runs: Sequence[_Replayed], groups: Sequence[Sequence[int]]
+    runs: Sequence[_Run], groups: Sequence[Sequence[int]]
 ) -> page.Card | None:
     """Build the card with the table of inspections; None if there are none.
 
-    Links select rows by outcome or by the number of the difference.
+    Links of the page select rows by outcome, or by the number of the
+    difference.
 
     :param runs: inspections that end differently or could not be decided.
-    :param groups: positions in ``runs``; the runs of a group differ in the
-        same way.
+    :param groups: for every difference, the positions of its runs in ``runs``,
+        e.g. ``[[0, 2], [1]]``. Every run has one difference.
     """
     if not runs:
         return None
-    # The text above the selected rows, by the mark that a link selects.
+    # The words for the rows that a link selects, by the mark of the rows.
     choices = dict(_CHOICES)
-    # The number of the difference for every run, as in the card above.
+    # The numbers are the same as in the card of differences.
     number_by_position = {}
     for number, group in enumerate(groups, 1):
         choices[f'difference={number}'] = f'with difference {number}'

@@ -2,8 +2,10 @@
 
 """The frame of all pages: one file, its security policy, time and names.
 
-A page is data and a script that draws them. The browser is told to run only
-this script, and to load nothing from anywhere.
+A page is one HTML file with JSON data, a script that draws them, and a style.
+The parts of the script and of the style are the files in ``assets``. The
+security policy of the page lets the browser run only this script, and load
+nothing from anywhere.
 """
 
 import base64
@@ -34,8 +36,8 @@ _MAX_NAMES = 3
 """Maximum number of files that a title names."""
 
 _LONE_SURROGATE = re.compile('[\ud800-\udfff]')
-"""Halves of characters, which JSON of a machine may contain as escapes. They
-cannot be encoded in UTF-8, so they cannot be written to a file."""
+"""Half of a character. JSON of a machine may contain it as an escape. It has
+no encoding in UTF-8, so it cannot be written to a file."""
 
 _UUID = re.compile(r'[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
@@ -63,35 +65,39 @@ form-action 'none'">
 def render(title: str, assets: typing.Iterable[str], data: typing.Any) -> str:
     """Return a page as HTML, including its scripts and styles.
 
-    :param assets: the names of scripts and styles that only this page has, in
-        their order, after those of all pages.
+    :param assets: the files in ``assets`` that only this page needs, in their
+        order. The common assets of all pages precede them.
     :param data: plain JSON data, which the script draws.
     """
     names = (*_COMMON_ASSETS, *assets)
     style = _join_assets(names, '.css')
     script = _join_assets(names, '.js')
+    json_text = dump_json(data, separators=(',', ':'))
+    # Without "<", text of a machine cannot end the script element of the data.
+    # JSON reads the escape as "<".
+    escaped_json = json_text.replace('<', '\\u003c')
     return _PAGE.format(
         title=html.escape(title),
         style=style,
         script=script,
-        # The page allows the browser only the style and the script with these
-        # hashes, so that text of a machine can never run as a script.
+        # The browser accepts only a style and a script with these hashes, so
+        # that text of a machine can never run as a script.
         style_hash=_policy_hash(style),
         script_hash=_policy_hash(script),
-        # Without "<", the data cannot end the script element.
-        data=dump_json(data, separators=(',', ':')).replace('<', '\\u003c'),
+        data=escaped_json,
     )
 
 
-def _join_assets(names: typing.Iterable[str], ending: str) -> str:
-    """Return the text of the assets with a suffix, in their order.
+def _join_assets(names: typing.Iterable[str], suffix: str) -> str:
+    """Return the texts of all assets with a suffix as one text.
 
-    :param ending: ``.css`` or ``.js``.
+    :param names: the names of files in ``assets``, in their order.
+    :param suffix: ``.css`` or ``.js``.
     """
     # The empty text makes the first asset begin on a new line.
     texts = ['']
     for name in names:
-        if name.endswith(ending):
+        if name.endswith(suffix):
             texts.append(_ASSETS.joinpath(name).read_text('utf-8'))
     return '\n'.join(texts)
 
@@ -101,13 +107,14 @@ def format_now() -> str:
     return datetime.datetime.now().strftime('%Y-%m-%d %H:%M')
 
 
-def join_names(files: typing.Sequence[str]) -> str:
-    """Return the names of files for a title: the first, and how many more.
+def join_names(paths: typing.Sequence[str]) -> str:
+    """Return the names of files for a title, without their folders.
 
-    For example, ``a.yaml, b.yaml, c.yaml, 2 more``.
+    For example, ``a.yaml, b.yaml, c.yaml, 2 more`` for five files.
     """
-    # The path of a folder may end with a slash, which normpath() removes.
-    names = [os.path.basename(os.path.normpath(path)) for path in files]
+    # normpath() removes a slash at the end of the path of a folder, after
+    # which its name would be empty.
+    names = [os.path.basename(os.path.normpath(path)) for path in paths]
     left_out = len(names) - _MAX_NAMES
     if left_out > 0:
         names = [*names[:_MAX_NAMES], f'{left_out} more']
@@ -119,36 +126,43 @@ def with_rule_names(
 ) -> str:
     """Replace the UUIDs of rules in a message by their descriptions.
 
-    :param message: an error from Ironic, which names a rule by its UUID,
-        followed by the description in parentheses. For example, ``Rule 5e1f…
-        (Note the rack) failed`` becomes ``Rule “Note the rack” failed``.
-    :param names: descriptions by UUID; a rule without a description keeps its
-        UUID.
+    Ironic names a rule by its UUID, with the description in parentheses. For
+    example, ``Rule 5e1f… (Note the rack) failed`` becomes ``Rule “Note the
+    rack” failed``. A rule without a description keeps its UUID.
+
+    :param message: an error message of Ironic.
+    :param names: descriptions of rules by UUID.
     """
-    with_names = message
+    message_with_names = message
     for uuid in set(_UUID.findall(message)):
         name = names.get(uuid)
         if name:
-            with_names = with_names.replace(f'{uuid} ({name})', f'“{name}”')
-    return with_names
+            message_with_names = message_with_names.replace(
+                f'{uuid} ({name})', f'“{name}”'
+            )
+    return message_with_names
 
 
 def dump_json(value: typing.Any, **options: typing.Any) -> str:
-    """Return a value as JSON text.
+    """Return a value as JSON text that a browser can read.
 
-    Python's JSON parser accepts NaN and Infinity, which are not valid JSON.
-    They become text: ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    Data of a machine may contain two things that a browser cannot read:
+
+    - NaN and the infinities, which Python accepts in JSON, become text, e.g.
+      ``"NaN"``.
+    - Half of a character becomes an escape, e.g. ``\\ud800``.
+
+    :param options: other options of :func:`json.dumps`.
     """
     try:
         text = json.dumps(
             value, ensure_ascii=False, allow_nan=False, **options
         )
     except ValueError:
-        # The value contains such a number. This is rare, so the value is
-        # copied only in this case.
-        text = json.dumps(
-            _with_text_for_nan(value), ensure_ascii=False, **options
-        )
+        # There is a NaN or an infinity. This is rare, and copying the value is
+        # slow, so it is copied only in this case.
+        value_with_text = _with_text_for_nan(value)
+        text = json.dumps(value_with_text, ensure_ascii=False, **options)
     return _LONE_SURROGATE.sub(_escape_character, text)
 
 
@@ -158,9 +172,10 @@ def _escape_character(character: re.Match[str]) -> str:
 
 
 def _with_text_for_nan(value: typing.Any) -> typing.Any:
-    """Replace NaN and the infinities in a value by texts, e.g. ``"NaN"``.
+    """Return a copy of a value with texts for NaN and the infinities.
 
-    They are not valid JSON, and a browser would refuse all of the data.
+    For example, ``{'load': nan}`` becomes ``{'load': 'NaN'}``. These numbers
+    are not valid JSON, and a browser would refuse all of the data.
     """
     if isinstance(value, dict):
         return {key: _with_text_for_nan(item) for key, item in value.items()}
@@ -178,7 +193,7 @@ class DistinctValues:
         self._numbers: dict[typing.Hashable, int] = {}
 
     def number_of(self, value: typing.Hashable) -> int:
-        """Return the number of a value; a new value gets the next number."""
+        """Return the number of a value. A new value is added to the list."""
         return self._numbers.setdefault(value, len(self._numbers))
 
     @property

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The HTML page that compares machines with the rows of a table."""
+"""The HTML page that compares machines with the rows of a table.
+
+The table is a table of the rules, e.g. of ordered machines. A row describes
+one machine, which is found by the *key* of the row, e.g. its serial number. An
+*entry* of the page is a row and its machine, or only one of the two. Its
+*state* is ``missing``, ``unexpected``, ``wrong``, ``twice`` or ``right``. A
+wrong machine has *differences*: columns with the expected value and the value
+found.
+
+The entries may be grouped by a column of the table, e.g. by rack.
+"""
 
 from collections.abc import Iterator, Sequence
 import json
@@ -29,8 +39,8 @@ _CHOICES = {
     'show=twice': 'that share a key',
     'show=right': 'as their rows expect',
 }
-# Machines that are named in a heading.
-_MAX_NAMES = 12
+_MAX_LABELS = 12
+"""Maximum number of entries of a group and a state that are named."""
 
 
 def render(
@@ -40,17 +50,18 @@ def render(
 ) -> str:
     """Return the HTML page that compares machines with the rows of a table.
 
-    :param findings: the entries of the page, with secret columns masked.
-    :param by: the column that groups machines, None for no groups.
+    :param expected: the table.
+    :param findings: the results of the comparison, with secret columns masked.
+    :param by: the column by which entries are grouped; None for no groups.
     """
-    name = expected.definition.name
     entries = [_Entry(finding) for finding in findings]
-    # Users open the page to find wrong entries, so these come first.
+    # Users look for what is not right, so it comes first: False sorts before
+    # True.
     entries.sort(key=operator.attrgetter('is_right'))
     groups: list[_Group] = []
     if by is not None:
         groups = _group_entries(entries)
-    title = f'Table {name}, {shell.format_now()}'
+    title = f'Table {expected.definition.name}, {shell.format_now()}'
     return page.render(
         page.HtmlPage(
             title=title,
@@ -68,18 +79,18 @@ def render(
 class _Entry:
     """A machine and its row, or only one of the two.
 
-    :ivar machine: the name of the machine; empty for a row without one.
+    :ivar machine: the name of the machine; empty for a row without a machine.
     :ivar label: the key, or the name of a machine that has no key.
     :ivar state: one of :data:`.table_comparison.STATES`.
-    :ivar group: the value of the column that groups machines, or an empty
-        text.
+    :ivar group: the value of the column by which entries are grouped, e.g.
+        ``R2`` for a rack; empty if there is none.
     """
 
     def __init__(self, finding: table_comparison.TableFinding) -> None:
-        """Build an entry from a finding of the comparison."""
+        """Build an entry from a result of the comparison."""
         self.machine = ''
         if finding.machine is not None:
-            # An inventory file is named after its machine.
+            # The machine is an inventory file, which is named after it.
             self.machine = pathlib.Path(finding.machine).stem
         self.label = finding.key or self.machine
         self.state = finding.state
@@ -98,7 +109,13 @@ class _Entry:
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
-        """The parts that a click shows: differences of machine and row."""
+        """The parts that a click on the row of the entry shows.
+
+        They have two lines for every difference, e.g. ``- cpus: 64`` and ``+
+        cpus: 32``.
+
+        :returns: an empty tuple if there are no differences.
+        """
         if not self.differences:
             return ()
         lines = []
@@ -113,15 +130,21 @@ class _Entry:
 
 
 class _Group:
-    """The entries that have the same value in the column for groups.
+    """The entries that have the same value in the column ``by``.
 
-    :ivar mark: the number of the group, by which links select its rows.
-    :ivar name: the value, e.g. ``R2`` for a rack; empty if the entries have
-        none.
+    :ivar number: the number of the group as text. Links select the rows of the
+        group by the mark ``group=`` with this number.
+    :ivar name: the value, e.g. ``R2`` for a rack; empty if the entries have no
+        value there.
+    :ivar not_right: the entries that are not as expected.
     """
 
     def __init__(self, number: int, entries: Sequence[_Entry]) -> None:
-        self.mark = str(number)
+        """Build a group.
+
+        :param entries: at least one entry.
+        """
+        self.number = str(number)
         self.name = entries[0].group
         self.entries = entries
         self.not_right = [entry for entry in entries if not entry.is_right]
@@ -129,76 +152,85 @@ class _Group:
     def as_item(self, by: str) -> page.Item:
         """Return the group as an item of the list of groups.
 
-        It says how many entries are as expected, and names the first few that
-        are not.
+        It says how many entries are as expected, and names the first entries
+        that are not.
 
-        :param by: the column that groups entries.
+        :param by: the column by which entries are grouped.
         """
-        whole = len(self.entries)
-        right = whole - len(self.not_right)
-        words = page.with_noun(whole, 'entry', 'entries')
+        total = len(self.entries)
+        right = total - len(self.not_right)
+        words = page.with_noun(total, 'entry', 'entries')
         # The link selects the rows of the group in the table below.
-        link = page.Link(words, key='group', value=self.mark)
-        heading = (self.title(by), link)
+        link = page.Link(words, key='group', value=self.number)
         look: page.Look = 'good'
         if self.not_right:
             look = 'warn'
         meter = page.Meter(
             part=right,
-            whole=whole,
-            text=f'{right:,} of {whole:,} as expected',
+            whole=total,
+            text=f'{right:,} of {total:,} as expected',
             look=look,
         )
-        return page.Item(heading, (meter, *self._by_state()))
+        return page.Item(
+            heading=(self.title(by), link),
+            parts=(meter, *self._lines_by_state()),
+        )
 
     def title(self, by: str) -> str:
-        """Return the title of the group, e.g. ``No rack`` without a name.
+        """Return the name of the group, or e.g. ``No rack`` without a name.
 
-        :param by: the column that groups entries.
+        :param by: the column by which entries are grouped, e.g. ``rack``.
         """
         return self.name or f'No {by}'
 
     def sort_key(self) -> tuple[int, list[str | int]]:
         """Return the key by which groups are sorted.
 
-        Groups with most wrong entries come first. For equal numbers, R2 comes
-        before R10: the key of R10 with 3 wrong entries is ``(-3, ['R', 10,
-        ''])``.
+        The group with most entries that are not right comes first. Groups with
+        equal numbers are sorted by name, in which digits count as a number, so
+        that R2 comes before R10. For example, the key of R10 with 3 entries
+        that are not right is ``(-3, ['R', 10, ''])``.
         """
-        # The split returns texts and numbers alternately, beginning with a
-        # text, so a text is never compared with a number.
-        words: list[str | int] = []
-        for place, word in enumerate(re.split('([0-9]{1,18})', self.name)):
-            is_number = place % 2 == 1
+        # 'R10' is split into ['R', '10', '']. A text that is not a number is
+        # always at an even position, also an empty one. Python therefore never
+        # compares a text with a number. A number of more than 18 digits is
+        # divided, because int() refuses very long numbers.
+        parts_of_name: list[str | int] = []
+        for position, part in enumerate(re.split('([0-9]{1,18})', self.name)):
+            is_number = position % 2 == 1
             if is_number:
-                words.append(int(word))
+                parts_of_name.append(int(part))
             else:
-                words.append(word)
-        return -len(self.not_right), words
+                parts_of_name.append(part)
+        return -len(self.not_right), parts_of_name
 
-    def _by_state(self) -> Iterator[page.Part]:
+    def _lines_by_state(self) -> Iterator[page.Part]:
         """Yield a line with some entries for every state that is not right.
 
         For example, the tag ``missing`` and the keys ``A1, B2``.
         """
         for state in table_comparison.STATES:
-            # A dictionary keeps the labels distinct: two machines with the
-            # same key have the same label.
-            distinct_labels: dict[str, None] = {}
+            # Two machines with the same key have the same label, so use a
+            # dictionary to name it once. It keeps the order.
+            labels_of_state: dict[str, None] = {}
             for entry in self.not_right:
                 if entry.state == state:
-                    distinct_labels[entry.label] = None
-            if not distinct_labels:
+                    labels_of_state[entry.label] = None
+            if not labels_of_state:
                 continue
-            labels = list(distinct_labels)
-            text = ', '.join(labels[:_MAX_NAMES])
-            if len(labels) > _MAX_NAMES:
+            labels = list(labels_of_state)
+            text = ', '.join(labels[:_MAX_LABELS])
+            if len(labels) > _MAX_LABELS:
                 text += ' …'
             yield (page.Tag(state, _LOOKS[state]), page.Words(f' {text}'))
 
 
 def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
-    """Divide entries into groups, the group with most wrong ones first."""
+    """Divide entries into groups, and sort the groups.
+
+    Groups are numbered in the order in which the entries name them. They are
+    then sorted, see :meth:`_Group.sort_key`.
+    """
     entries_by_name: dict[str, list[_Entry]] = {}
     for entry in entries:
         entries_by_name.setdefault(entry.group, []).append(entry)
@@ -209,32 +241,34 @@ def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
 
 
 def _write_headline(entries: Sequence[_Entry]) -> str:
-    """Return a sentence with the number of wrong entries.
+    """Return how many entries are not as expected, as a sentence.
 
-    For example, "5 of 32 rows and machines are not as expected."
+    For example, ``5 of 32 rows and machines are not as expected.``
     """
-    whole = page.with_noun(len(entries), 'row or machine', 'rows and machines')
+    of_entries = page.with_noun(
+        len(entries), 'row or machine', 'rows and machines'
+    )
     not_right = sum(not entry.is_right for entry in entries)
     verb = 'are'
     if not_right == 1:
         verb = 'is'
     number = page.format_number(not_right, nothing='None')
-    return f'{number} of {whole} {verb} not as expected.'
+    return f'{number} of {of_entries} {verb} not as expected.'
 
 
 def _build_tiles(
     findings: Sequence[table_comparison.TableFinding],
 ) -> page.Tiles:
-    """Build the tiles with the count of every state.
+    """Build a tile for every state, with the number of entries in it.
 
-    A click on a tile shows only the rows of its state.
+    A click on a tile selects the rows of its state.
     """
-    numbers = table_machines.count_by_state(findings)
+    number_by_state = table_machines.count_by_state(findings)
     tiles = []
     for state in table_comparison.STATES:
         tiles.append(
             page.Tile(
-                numbers[state],
+                number_by_state[state],
                 words=(state, state),
                 look=_LOOKS[state],
                 link=('show', state),
@@ -248,7 +282,8 @@ def _build_groups_card(
 ) -> page.Card | None:
     """Build the card that lists the groups; None if entries have no groups.
 
-    :param by: the column that groups entries.
+    :param by: the column by which entries are grouped, e.g. ``rack``; None for
+        no groups.
     """
     if by is None or not groups:
         return None
@@ -267,10 +302,12 @@ def _build_entries_card(
 ) -> page.Card | None:
     """Build the card with the table of entries; None if there are none.
 
-    Links filter the rows by state and by group. A click on a row shows the
-    differences of the machine from its row in the rules' table.
+    The columns are the key, the machine, the group (only if entries are
+    grouped), and the state. Links of the page select rows by state and by
+    group. A click on a row shows the differences.
 
-    :param entries: the entries, with the wrong ones first.
+    :param by: the column by which entries are grouped, e.g. ``rack``; None for
+        no groups.
     """
     if not entries:
         return None
@@ -278,22 +315,22 @@ def _build_entries_card(
         page.PageColumn('Key'),
         page.PageColumn('Machine', width='14rem', wide=True),
     ]
-    # The text above the selected rows, by the mark that a link selects.
+    # The words for the rows that a link selects, by the mark of the rows.
     choices = dict(_CHOICES)
-    mark_by_group = {}
+    mark_by_name_of_group = {}
     if by is not None:
         columns.append(page.PageColumn(by, width='9rem', wide=True))
         for group in groups:
-            mark = f'group={group.mark}'
+            mark = f'group={group.number}'
             choices[mark] = f'of {by} {group.title(by)}'
-            mark_by_group[group.name] = mark
+            mark_by_name_of_group[group.name] = mark
     columns.append(page.PageColumn('State', width='9rem'))
     rows = []
     for entry in entries:
         marks = [f'show={entry.state}']
         cells: list[page.Part] = [entry.label, entry.machine]
         if by is not None:
-            marks.append(mark_by_group[entry.group])
+            marks.append(mark_by_name_of_group[entry.group])
             cells.append(entry.group)
         cells.append(entry.tag)
         rows.append(page.PageRow(tuple(cells), tuple(marks), entry.opened))
@@ -314,7 +351,10 @@ def _build_entries_card(
 
 
 def _format_value(value: typing.Any) -> str:
-    """Return a text unchanged, None as a word, and other values as JSON."""
+    """Return a text unchanged, None as a word, and other values as JSON.
+
+    :param value: a value of a column, which may be any JSON data.
+    """
     if value is None:
         return 'nothing'
     if isinstance(value, str):

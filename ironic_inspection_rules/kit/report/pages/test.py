@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a test: a matrix of rules and machines, reasons and changes."""
+"""The page of a test: a matrix of rules and machines, reasons and changes.
+
+Rules were tried on machines. In the matrix, every machine has a *column*, and
+every rule has a *cell* in the column. A cell has the result of the rule, e.g.
+``matched``, and details: the reasons why conditions hold or not, and what
+actions changed.
+
+Other processes try the rules. They return the column of a machine to this
+process (:attr:`Matrix.extract`), which adds it to the page
+(:meth:`Matrix.add`).
+"""
 
 import functools
 import json
@@ -21,9 +31,9 @@ from ironic_inspection_rules.rule_set import repository
 _ASSETS = ('matrix.css', 'matrix.js', 'test.js')
 
 _MAX_CELLS = 1000
-"""Maximum number of different cells of a rule that keep their reasons. Reasons
-contain values of the machines, and the page must be small enough for a
-browser."""
+"""Maximum number of different cells of a rule that keep their details. Details
+contain values of the machines, so every machine may have a cell of its own.
+But the page must be small enough for a browser."""
 
 _LEFT_OUT = (
     f'left out: more than {_MAX_CELLS:,} machines have values of '
@@ -31,6 +41,7 @@ _LEFT_OUT = (
 )
 
 _SKIPPED = 'skipped'
+"""The state of a rule that did not run on a machine."""
 
 
 class ConditionCell(typing.NamedTuple):
@@ -47,8 +58,9 @@ class ConditionCell(typing.NamedTuple):
 class ActionCell(typing.NamedTuple):
     """The effect of an action of a rule on a machine.
 
+    :param reverted: whether the action was undone instead of run.
     :param lines: why it did not run, how often its conditions held, what it
-        changed, and what it logged.
+        changed, and what it logged; see :func:`_action_lines`.
     """
 
     op: str
@@ -63,8 +75,9 @@ class RuleCell(typing.NamedTuple):
         rule of a profile noted a difference, or if a rule in mode ``audit``
         would fail. If the rule ended the inspection, the state is the result
         of the machine, ``failed`` or ``error``.
-    :param conditions: None if the rule left no trace; this holds for
-        ``actions`` too.
+    :param conditions: the results of the conditions; None if the rule left no
+        trace, e.g. because it was skipped.
+    :param actions: the effects of the actions; likewise None.
     """
 
     state: str
@@ -74,8 +87,8 @@ class RuleCell(typing.NamedTuple):
     def as_text(self) -> str:
         """Return the cell as JSON.
 
-        Processes exchange texts far faster than objects, and a page with many
-        machines and rules compares millions of cells.
+        Cells are passed between processes and compared as texts. Both is far
+        faster than with objects, and there may be millions of cells.
         """
         return json.dumps(self, ensure_ascii=False)
 
@@ -97,9 +110,11 @@ class RuleCell(typing.NamedTuple):
         return cls(state, tuple(condition_cells), tuple(action_cells))
 
     def without_reasons(self) -> 'RuleCell':
-        """Return the cell with a remark in place of its reasons and changes.
+        """Return the cell with a remark in place of its details.
 
-        Machines that do not differ in anything else can then share a cell.
+        The remark replaces the reason of every condition, and the lines of
+        every action. The cell then has no values of the machine, so that it
+        may be equal to the cell of another machine.
         """
         if self.conditions is None or self.actions is None:
             return self
@@ -118,6 +133,8 @@ class MachineColumn(typing.NamedTuple):
     """The column of a machine in the matrix.
 
     :param path: the file with the inventory of the machine.
+    :param result: ``ok``, ``failed`` by a rule, or ``error``.
+    :param error: the reason if the result is not ``ok``.
     :param diff: the changes of the rules, as lines of a diff.
     :param cells: a cell for every rule, in the order of the rules, as a text
         of :meth:`RuleCell.as_text`.
@@ -133,100 +150,111 @@ class MachineColumn(typing.NamedTuple):
 class Matrix:
     """The page of rules and machines, which is filled machine by machine.
 
-    Most machines of a fleet are alike. Data that they share are in the page
-    only once, and everything else refers to them by number:
+    Most machines of a fleet are alike, so the data of the page have equal
+    values only once, in lists. Wherever a value is used, the data have its
+    *number*, which is its index in the list:
 
-    - a machine has the number of its outcome,
-    - an outcome has the numbers of its diff and of its row,
-    - a row has the numbers of its cells, one for every rule,
-    - a cell has the numbers of its conditions and actions,
-    - conditions, actions and lines of a diff have the numbers of texts.
+    - A machine has the number of its outcome.
+    - An outcome has the numbers of its diff and of its row.
+    - A row has the numbers of its cells, one for every rule.
+    - A cell has the numbers of its conditions and actions.
+    - Conditions, actions and diffs have the numbers of texts.
     """
 
     def __init__(
         self, rules: typing.Iterable[model.Rule], files: typing.Sequence[str]
     ) -> None:
-        """Create a matrix without machines; equal values are stored once.
+        """Create a matrix without machines.
 
         :param rules: the rules that are tested.
         :param files: the paths of their files, for the heading.
         """
         self._files = files
         self._rules = repository.order(rules)
-        self._names = {rule.uuid: rule.description for rule in self._rules}
-        # (path, number of the outcome), for every machine.
+        self._description_by_uuid = {
+            rule.uuid: rule.description for rule in self._rules
+        }
+        # For every machine, its path and the number of its outcome.
         self._machines: list[tuple[str, int]] = []
+        # The lists of equal values. The comments describe a value.
         # (result, error, number of the diff, number of the row)
         self._outcomes = shell.DistinctValues()
-        # (number of a text, …): the lines of the changes on a machine.
+        # (number of a text, …), for the lines of the changes on a machine.
         self._diffs = shell.DistinctValues()
-        # (number of a cell, …): a cell for every rule, in their order.
+        # (number of a cell, …), for every rule, in their order.
         self._rows = shell.DistinctValues()
-        # The result of a rule on a machine: JSON of RuleCell.as_text().
+        # JSON of RuleCell.as_text().
         self._cells = shell.DistinctValues()
         # (number of the op, result, number of the reason)
         self._conditions = shell.DistinctValues()
         # (number of the op, reverted, numbers of the lines)
         self._actions = shell.DistinctValues()
-        # Lines of diffs and of actions, ops, reasons.
+        # A line of a diff or of an action, an op, or a reason.
         self._texts = shell.DistinctValues()
-        # For every rule, in their order: the first _MAX_CELLS different cells,
-        # which keep their reasons.
-        self._full_cells: list[set[str]] = [set() for _rule in self._rules]
+        # For every rule, in their order: the cells that keep their details.
+        self._detailed_cells: list[set[str]] = [set() for _rule in self._rules]
 
     @property
     def extract(self) -> machine_test.Extract:
-        """The function that returns the column of an explained trial."""
+        """The function that returns the column of a tested machine.
+
+        Other processes call it with the test of a machine.
+        """
         return functools.partial(_build_column, self._rules)
 
     def add(self, column: MachineColumn) -> None:
         """Add the column of a machine.
 
         Only the path of the machine and the number of its outcome are stored.
-        Most machines have the same number as another machine.
+        Most machines have the same outcome as another machine.
         """
         error = column.error
         if error is not None:
-            error = shell.with_rule_names(error, self._names)
-        lines = tuple(self._texts.number_of(line) for line in column.diff)
-        diff = self._diffs.number_of(lines)
-        row = self._rows.number_of(self._number_cells(column.cells))
-        outcome = self._outcomes.number_of((column.result, error, diff, row))
-        self._machines.append((column.path, outcome))
+            error = shell.with_rule_names(error, self._description_by_uuid)
+        diff = tuple(self._texts.number_of(line) for line in column.diff)
+        diff_number = self._diffs.number_of(diff)
+        row = self._number_cells(column.cells)
+        row_number = self._rows.number_of(row)
+        outcome_number = self._outcomes.number_of(
+            (column.result, error, diff_number, row_number)
+        )
+        self._machines.append((column.path, outcome_number))
 
     def _number_cells(self, cells: tuple[str, ...]) -> tuple[int, ...]:
         """Return the numbers of the cells of a machine.
 
         The first :data:`_MAX_CELLS` different cells of a rule keep their
-        reasons. Later cells lose them, so that many machines share a cell.
+        details. Later cells lose them, so that many machines share a cell.
 
         :param cells: the cells of :class:`MachineColumn`.
         """
         numbers = []
-        for cell, full_cells in zip(cells, self._full_cells, strict=True):
-            if len(full_cells) < _MAX_CELLS:
-                full_cells.add(cell)
-            if cell in full_cells:
-                shown_cell = cell
+        for cell, detailed_cells in zip(
+            cells, self._detailed_cells, strict=True
+        ):
+            if len(detailed_cells) < _MAX_CELLS:
+                detailed_cells.add(cell)
+            if cell in detailed_cells:
+                stored_cell = cell
             else:
-                without_reasons = RuleCell.from_text(cell).without_reasons()
-                shown_cell = without_reasons.as_text()
-            numbers.append(self._cells.number_of(shown_cell))
+                short_cell = RuleCell.from_text(cell).without_reasons()
+                stored_cell = short_cell.as_text()
+            numbers.append(self._cells.number_of(stored_cell))
         return tuple(numbers)
 
     def render(self) -> str:
         """Return the page of the results of all rules on all machines."""
-        # Machines are named by their paths below their common directory.
+        # The page has the paths of machines relative to this directory.
         directories = [
             os.path.dirname(os.path.abspath(path))
             for path, _outcome in self._machines
         ]
-        directory = os.path.commonpath(directories)
-        # Pack the cells first, because this numbers their conditions, actions
-        # and texts, whose lists must be complete below.
-        cells = []
+        common_directory = os.path.commonpath(directories)
+        # Pack the cells first, because this fills the lists of conditions,
+        # actions and texts that are read below.
+        packed_cells = []
         for text in self._cells.values:
-            cells.append(self._pack_cell(RuleCell.from_text(text)))
+            packed_cells.append(self._pack_cell(RuleCell.from_text(text)))
         now = shell.format_now()
         names = shell.join_names(self._files)
         return shell.render(
@@ -235,17 +263,18 @@ class Matrix:
             {
                 'made': now,
                 'files': names,
-                # Use only the name: the path may contain a user's name.
-                'directory': os.path.basename(directory),
+                # Leave out the rest of the path, because it may contain the
+                # name of a user.
+                'directory': os.path.basename(common_directory),
                 'rules': [_rule_data(rule) for rule in self._rules],
                 'machines': [
-                    (os.path.relpath(path, directory), outcome)
+                    (os.path.relpath(path, common_directory), outcome)
                     for path, outcome in self._machines
                 ],
                 'outcomes': self._outcomes.values,
                 'diffs': self._diffs.values,
                 'rows': self._rows.values,
-                'cells': cells,
+                'cells': packed_cells,
                 'conditions': self._conditions.values,
                 'actions': self._actions.values,
                 'texts': self._texts.values,
@@ -253,35 +282,32 @@ class Matrix:
         )
 
     def _pack_cell(self, cell: RuleCell) -> list[typing.Any]:
-        """Return a cell as JSON data, with numbers in place of operations.
-
-        Equal conditions, actions and texts are in the page only once, and are
-        referred to by number.
+        """Return a cell as JSON data, and number its conditions and actions.
 
         :returns: e.g. ``['matched', [0, 3], [7]]``: the state, the numbers of
-            the conditions and the numbers of the actions. If the rule has no
+            the conditions, and the numbers of the actions. If the rule left no
             trace, only the state, e.g. ``['skipped']``.
         """
         if cell.conditions is None or cell.actions is None:
             return [cell.state]
         texts = self._texts
-        numbers_of_conditions = []
+        condition_numbers = []
         for condition in cell.conditions:
             op = texts.number_of(condition.op)
             reason = None
             if condition.reason is not None:
                 reason = texts.number_of(condition.reason)
             packed_condition = (op, condition.result, reason)
-            number = self._conditions.number_of(packed_condition)
-            numbers_of_conditions.append(number)
-        numbers_of_actions = []
+            condition_numbers.append(
+                self._conditions.number_of(packed_condition)
+            )
+        action_numbers = []
         for action in cell.actions:
             op = texts.number_of(action.op)
             lines = tuple(texts.number_of(line) for line in action.lines)
             packed_action = (op, action.reverted, lines)
-            number = self._actions.number_of(packed_action)
-            numbers_of_actions.append(number)
-        return [cell.state, numbers_of_conditions, numbers_of_actions]
+            action_numbers.append(self._actions.number_of(packed_action))
+        return [cell.state, condition_numbers, action_numbers]
 
 
 def _build_column(
@@ -289,19 +315,20 @@ def _build_column(
 ) -> MachineColumn:
     """Build the column of a machine from its test.
 
-    :param rules: in the order of the matrix.
+    :param rules: the rules in the order of the matrix.
     """
+    # The error that ended the inspection; it knows its rule.
     error = test.outcome.error
+    # The traces of the rules that ran.
     trace_by_uuid = {}
-    for traced in test.outcome.traces:
-        trace_by_uuid[traced.rule.uuid] = traced
+    for rule_trace in test.outcome.traces:
+        trace_by_uuid[rule_trace.rule.uuid] = rule_trace
     cells = []
     for rule in rules:
-        ended_as = None
+        final_result = None
         if error and error.rule_uuid == rule.uuid:
-            # This rule ended the inspection.
-            ended_as = test.result
-        cell = _build_cell(trace_by_uuid.get(rule.uuid), ended_as)
+            final_result = test.result
+        cell = _build_cell(trace_by_uuid.get(rule.uuid), final_result)
         cells.append(cell.as_text())
     return MachineColumn(
         path=test.path,
@@ -313,67 +340,70 @@ def _build_column(
 
 
 def _build_cell(
-    traced: trace.RuleTrace | None, ended_as: str | None
+    rule_trace: trace.RuleTrace | None, final_result: str | None
 ) -> RuleCell:
     """Build the cell with the result of a rule on a machine.
 
-    :param traced: None if the rule did not run, or if it ended the inspection
-        before it left a trace.
-    :param ended_as: the result of the machine if the rule ended its
-        inspection, otherwise None.
+    :param rule_trace: None if the rule did not run, or if it ended the
+        inspection before it left a trace.
+    :param final_result: ``failed`` or ``error`` if this rule ended the
+        inspection of the machine, otherwise None.
     """
-    if traced is None:
-        return RuleCell(ended_as or _SKIPPED)
-    # A later state overrides an earlier one.
-    state = 'unmatched'
-    if traced.matched:
-        state = 'matched'
-    if _has_found_defect(traced):
+    if rule_trace is None:
+        return RuleCell(final_result or _SKIPPED)
+    if final_result is not None:
+        state = final_result
+    elif _has_found_defect(rule_trace):
         state = 'differs'
-    if ended_as is not None:
-        state = ended_as
+    elif rule_trace.matched:
+        state = 'matched'
+    else:
+        state = 'unmatched'
     conditions = [
         ConditionCell(condition.op, condition.result, condition.reason)
-        for condition in traced.conditions
+        for condition in rule_trace.conditions
     ]
     actions = [
         ActionCell(action.op, action.reverted, tuple(_action_lines(action)))
-        for action in traced.actions
+        for action in rule_trace.actions
     ]
     return RuleCell(state, tuple(conditions), tuple(actions))
 
 
-def _has_found_defect(traced: trace.RuleTrace) -> bool:
+def _has_found_defect(rule_trace: trace.RuleTrace) -> bool:
     """Return whether a rule found a defect without failing the inspection.
 
-    Two kinds of rules can do this. A rule in mode ``audit`` only records the
-    error with which it would fail. A rule made by ``profile`` may write to
-    plugin data that the machine differs.
+    Two kinds of rules can do this:
+
+    - A rule in mode ``audit`` only records the error with which it would fail.
+    - A rule that ``profile`` has made may note in plugin data that the machine
+      differs from the profile.
     """
-    if traced.error:
+    if rule_trace.error:
         return True
-    for action in traced.actions:
+    for action in rule_trace.actions:
         if any(map(profile_rules.notes_difference, action.changes)):
             return True
     return False
 
 
 def _action_lines(action: trace.ActionTrace) -> typing.Iterator[str]:
-    """Yield the effect of an action on a machine, see :class:`ActionCell`.
+    """Yield the effect of an action on a machine, as lines of text.
 
-    Lines are, for example, ``did not run: the loop has no items``, ``when eq:
-    1/4`` for a condition that holds for one of four items, or ``add node
-    /extra/rack = "r1"``.
+    - Why it did not run: ``did not run: the loop has no items``.
+    - For how many items of a loop its conditions hold: ``when eq: 1/4``.
+    - What it changed: ``add node /extra/rack = "r1"``.
+    - What it logged, and the requests that it sent.
     """
     if action.idle:
-        # "idle" contains the reason why the action did not run.
         line = 'did not run'
         if action.idle.reason:
             line += f': {action.idle.reason}'
         yield line
     for condition in action.when:
-        checks = condition.true + condition.false
-        line = f'when {condition.op}: {condition.true}/{checks}'
+        # Without a loop there is one item.
+        items = condition.true + condition.false
+        line = f'when {condition.op}: {condition.true}/{items}'
         if condition.reason:
             line += f', {condition.reason}'
         yield line
@@ -392,8 +422,12 @@ def _change_line(change: engine_change.Change) -> str:
 
 
 def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
-    """Return the data of a rule for the page, with secrets masked."""
-    plain: dict[str, typing.Any] = {
+    """Return the data of a rule for the page, with secrets masked.
+
+    A sensitive rule has the member ``withheld``, and no variables, conditions
+    and actions.
+    """
+    data: dict[str, typing.Any] = {
         'title': machine_test.title(rule),
         'uuid': rule.uuid,
         'phase': rule.phase,
@@ -403,10 +437,10 @@ def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
         'vars': '\n'.join(rule_text.variable_lines(rule)),
         **disclosure.mark(rule),
     }
-    # The arguments of conditions and actions, as YAML.
+    # The lists "conditions" and "actions" have the arguments as YAML.
     for name in model.OPERATIONS:
         operations = rule_text.visible_operations(rule, name)
-        plain[name] = [
+        data[name] = [
             rule_text.argument_text(operation) for operation in operations
         ]
-    return plain
+    return data
