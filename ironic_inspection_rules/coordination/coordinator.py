@@ -78,9 +78,9 @@ def check(conf: cfg.ConfigOpts) -> None:
 def probe(conf: cfg.ConfigOpts, member: str) -> None:
     """Check the URL of the coordination service, and connect to it once.
 
-    The upgrade check of an operator calls this. It changes nothing: it may run
-    as another user than the services, so a directory that it creates would
-    have the wrong owner.
+    The command that checks a configuration calls this. It creates no directory
+    and changes no mode: the services may run as another user, and could not
+    use a directory that belongs to this user.
 
     :param member: name for this connection, unique in the cluster.
     :raises: Invalid if the URL cannot be used, or if the service does not

@@ -4,7 +4,7 @@
 
 Every process that takes part in an election is a *member*. All members try to
 acquire the same lock in the coordination service (the *coordinator*). The
-member that holds the lock is the leader. It renews the lock at every
+member that gets the lock becomes the leader. It renews the lock at every
 *heartbeat*. A renewal is valid for a *lease*, which is ``LEASE`` seconds.
 
 There are never two leaders, even if the coordinator loses the lock or releases
@@ -366,12 +366,13 @@ class Election:
                 # Clear the event before leadership is read, so that a later
                 # change ends the wait below at once.
                 candidacy.changed.clear()
-                if self.is_leader != was_leader:
+                is_leader = self.is_leader
+                if is_leader != was_leader:
                     # Leadership has begun or ended. Remember this before the
                     # callback, so that on_lost is called even if on_gained
                     # fails.
-                    was_leader = not was_leader
-                    self._call_back(was_leader)
+                    was_leader = is_leader
+                    self._call_back(leading=is_leader)
                 seconds = self._seconds_to_wait(
                     candidacy.leadership, was_leader
                 )

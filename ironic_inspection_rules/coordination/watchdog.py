@@ -8,9 +8,10 @@ a BMC, or a lock in a library. Python cannot stop such a thread. The loop
 therefore *gives up* the thread: it starts another thread for the next rounds,
 and ignores the old thread.
 
-The old thread may wake up later. It can recognize that it was given up by the
-``generation`` of the loop, which counts the threads that were given up. For
-example, the generation was 0 when the thread began, and it is 1 afterwards.
+The old thread may wake up later. The loop therefore has a ``generation``,
+which is the number of threads that were given up. For example, it was 0 when
+the old thread began, and is 1 when it wakes up. By this the thread recognizes
+that it was given up, and ends.
 
 An :class:`Outage` logs that a service fails, and that it works again, without
 a message for every failure in between.
@@ -37,9 +38,10 @@ def _release_nothing() -> None:
 
 
 class WatchedLoop:
-    """A thread that calls a function in rounds until a stop is requested.
+    """A thread that calls a function again and again, until a stop.
 
-    A thread that hangs in a round is given up and replaced, see the module.
+    A thread that hangs in a call (a round) is given up and replaced, see the
+    module.
 
     :param name: name of the thread, also used in the log.
     :param work: the function that runs one round.
@@ -130,9 +132,9 @@ class WatchedLoop:
                     'place': describe_place(self._thread),
                 },
             )
-            # Increase the generation first, because the old thread may wake up
-            # between these two lines. It then sees that it was given up, and
-            # does not use what is released below.
+            # Increase the generation before the release, because the old
+            # thread may wake up at any time. It must see that it was given up,
+            # so that it does not use what is released here.
             self.generation += 1
             self._release()
             self._is_given_up = True

@@ -198,9 +198,9 @@ def _total_lines(
         )
         % number_by_change
     )
-    # Some rules may be only renamed or rewritten.
-    have_some_same_meaning = not all(change.differs for change in changes)
-    if have_some_same_meaning:
+    # Rules that are only renamed or rewritten do not differ.
+    all_differ = all(change.differs for change in changes)
+    if not all_differ:
         text += (
             _(
                 '; no difference: %(renamed)d renamed, %(rewritten)d '

@@ -237,8 +237,8 @@ def _build_group_item(
 def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
     """Build the table that compares odd machines with their peers.
 
-    Every finding has a row, e.g. ``r1``, ``DIMM_B4 missing``, ``32 GiB``,
-    ``39 of 40``.
+    Every finding has a row, e.g. ``r1``, ``disk 1 480 GB``, ``960 GB``, ``39
+    of 40``.
     """
     rows = []
     for outlier in findings:

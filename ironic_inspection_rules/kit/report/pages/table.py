@@ -191,10 +191,10 @@ class _Group:
         that R2 comes before R10. For example, the key of R10 with 3 entries
         that are not right is ``(-3, ['R', 10, ''])``.
         """
-        # 'R10' is split into ['R', '10', '']. A text that is not a number is
-        # always at an even position, also an empty one. Python therefore never
-        # compares a text with a number. A number of more than 18 digits is
-        # divided, because int() refuses very long numbers.
+        # The parts alternate between text and number, beginning with a text
+        # that may be empty: 'R10' is split into ['R', '10', '']. A text is
+        # therefore never compared with a number. A number of more than 18
+        # digits is divided, because int() refuses very long numbers.
         parts_of_name: list[str | int] = []
         for position, part in enumerate(re.split('([0-9]{1,18})', self.name)):
             is_number = position % 2 == 1

@@ -156,7 +156,7 @@ class Matrix:
 
     - A machine has the number of its outcome.
     - An outcome has the numbers of its diff and of its row.
-    - A row has the numbers of its cells, one for every rule.
+    - A row has the numbers of the cells of a machine, one for every rule.
     - A cell has the numbers of its conditions and actions.
     - Conditions, actions and diffs have the numbers of texts.
     """
@@ -176,7 +176,8 @@ class Matrix:
         }
         # For every machine, its path and the number of its outcome.
         self._machines: list[tuple[str, int]] = []
-        # The lists of equal values. The comments describe a value.
+        # The lists of values, which number_of() fills. A comment describes the
+        # values of a list.
         # (result, error, number of the diff, number of the row)
         self._outcomes = shell.DistinctValues()
         # (number of a text, …), for the lines of the changes on a machine.
