@@ -227,8 +227,7 @@ def plan(
         if ``tables`` is given, stored tables that are not in it.
     :param tables: the JSON form of tables by name; None leaves stored tables
         unchanged.
-    :returns: the plan. A new rule without a UUID has :data:`KNOWN_LATER` as
-        its UUID.
+    :returns: the plan. New rules without a UUID have :data:`KNOWN_LATER`.
     :raises: an exception of openstacksdk if rules are invalid, which names a
         rule as ``/rules/<number>``; Invalid if the answer has no revision, or
         omits some rules.

@@ -77,29 +77,27 @@ class ShowOutliers(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Compare the stored inventories of nodes, and print the findings.
 
-        With ``--since``, also find out when each finding began. With
-        ``--learn``, also write rules that report machines which differ from
-        the machines without a finding.
+        With ``--since``, also find out when the findings began. With
+        ``--learn``, also write rules that report odd machines.
 
         :returns: the exit status; 2 if a machine differs from its peers.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
         start = inventory_history.parse_since(parsed_args.since)
+        by = parsed_args.by
         baremetal = self.baremetal
         with (
             parallel.interruptible(self.app.stderr, _('Interrupted')),
             parallel.RequestThreads(parsed_args.jobs) as threads,
         ):
             nodes = selection.read_matching_nodes(baremetal)
-            # A machine has the name of its node, or the UUID if the node has
-            # no name.
+            # A machine is named after its node; without a name, by its UUID.
             uuid_by_machine = {
                 node['name'] or node['uuid']: node['uuid'] for node in nodes
             }
-            # An inventory is large. Therefore the threads keep only its
-            # sketch.
+            # An inventory is large, so the threads keep only its sketch.
             read_sketch = functools.partial(
-                _read_sketch, baremetal, parsed_args.by, uuid_by_machine
+                _read_sketch, baremetal, by, uuid_by_machine
             )
             sketches = threads.map(
                 read_sketch, list(uuid_by_machine), _('Comparing')
@@ -110,19 +108,17 @@ class ShowOutliers(command.BaremetalCommand):
                 if machine_sketch is None:
                     missing += 1
                 else:
-                    # Add machines one by one: each shares equal values with
-                    # the machines before it, which saves much memory.
+                    # One by one: a machine shares equal values with those
+                    # before it, which saves much memory.
                     fleet.add([machine_sketch])
             result = fleet.find().without_kinds(parsed_args.ignore)
             if start:
-                history = _History(
-                    baremetal, threads, parsed_args.by, uuid_by_machine
-                )
+                history = _History(baremetal, threads, by, uuid_by_machine)
                 first_times = history.find_first_times(fleet, result, start)
                 result = result.with_dates(first_times)
             if parsed_args.learn:
                 rules = _learn_rules(
-                    baremetal, threads, result, parsed_args.by, uuid_by_machine
+                    baremetal, threads, result, by, uuid_by_machine
                 )
                 arguments.write(
                     parsed_args.learn,
@@ -137,18 +133,14 @@ class ShowOutliers(command.BaremetalCommand):
             peer_arguments.render(result, parsed_args.format),
             output,
         )
-        self.app.stderr.write(
-            peer_arguments.missing_path_warnings(result, parsed_args.by)
-        )
+        self.app.stderr.write(peer_arguments.missing_path_warnings(result, by))
         if missing:
-            self.app.stderr.write(
-                _P(
-                    'Without an inventory: %d node\n',
-                    'Without an inventory: %d nodes\n',
-                    missing,
-                )
-                % missing
+            text = _P(
+                'Without an inventory: %d node\n',
+                'Without an inventory: %d nodes\n',
+                missing,
             )
+            self.app.stderr.write(text % missing)
         return peer_arguments.exit_status(result)
 
 
