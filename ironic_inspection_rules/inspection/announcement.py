@@ -2,8 +2,9 @@
 
 """Logs the state of rules when a service starts.
 
-A service also warns about gaps in its configuration, such as rules that can
-be stored but never run.
+A service also warns about rules that do not run: with an inspect interface
+that does not call this plugin, and rules of stock Ironic. An operator *adopts*
+the latter with a command that converts them and stores them here.
 """
 
 from collections.abc import Iterator
@@ -42,11 +43,14 @@ _DISTRIBUTION = 'ironic-inspection-rules'
 
 @functools.cache
 def announce(service: str, rules: repository.Repository) -> None:
-    """Log which features a service has enabled, and warnings, only once.
+    """Log what a service has loaded and enabled, and its warnings.
+
+    The result is cached, so later calls for the same service log nothing.
 
     :param service: ``API``, ``inspection hook`` or ``inspection worker``.
+    :param rules: the rules in force in this process.
     """
-    # An API without a database does not know the number of stored rules.
+    # An API without a database cannot count the stored rules.
     count_of_stored = '?'
     if storage.is_here():
         context = ironic_context.get_admin_context()
@@ -68,10 +72,10 @@ def announce(service: str, rules: repository.Repository) -> None:
             'queue': queue,
         },
     )
-    # An API on a separate host needs no hooks and no interfaces.
-    conducts = service != API or start.is_all_in_one()
+    # An API on a separate host needs neither hooks nor inspect interfaces.
+    is_also_conductor = service != API or start.is_all_in_one()
     warnings = [
-        *switches.problems(conducts),
+        *switches.problems(is_also_conductor),
         *switches.empty_file(rules),
         *warn_of_missing_database(),
     ]
@@ -110,41 +114,47 @@ def warn_of_missing_database() -> Iterator[str]:
 
 
 def warn_of_missing_phases() -> Iterator[str]:
-    """Yield one warning about phases that do not run, or run too early.
+    """Yield one warning about inspect interfaces that do not run all rules.
 
-    It lists all enabled inspect interfaces with such phases, for example
-    ``idrac-redfish: no rules run``.
+    It lists the enabled interfaces with which the rules of a phase do not run,
+    or run too early, e.g. ``idrac-redfish: no rules run``.
     """
-    interfaces_with_gaps = []
-    for entry in importlib.metadata.entry_points(
+    descriptions = []
+    for entry_point in importlib.metadata.entry_points(
         group='ironic.hardware.interfaces.inspect'
     ):
-        if entry.name not in CONF.enabled_inspect_interfaces:
+        if entry_point.name not in CONF.enabled_inspect_interfaces:
             continue
-        if not facts.is_supported(entry.name):
+        if not facts.is_supported(entry_point.name):
+            # The operator has excluded this interface.
             continue
-        gap = _describe_gap(entry.load())
-        if gap:
-            interfaces_with_gaps.append(f'{entry.name}: {gap}')
-    if interfaces_with_gaps:
+        problem = _find_problem_of_interface(entry_point.load())
+        if problem:
+            descriptions.append(f'{entry_point.name}: {problem}')
+    if descriptions:
         yield _(
             'Inspection rules do not run, or run too early, on nodes with '
             'these inspect interfaces: %s'
-        ) % '; '.join(interfaces_with_gaps)
+        ) % '; '.join(descriptions)
 
 
-def _describe_gap(interface: type) -> str | None:
-    """Describe which rules do not run, or run too early, with an interface.
+def _find_problem_of_interface(interface: type) -> str | None:
+    """Return which rules do not run, or run too early, with an interface.
+
+    - With ``no-inspect``, nobody expects rules to run: None.
+    - With an interface that neither takes posted data nor uses Redfish, no
+      rules run.
+    - With an interface whose list of hooks is unknown: None.
+    - If the list of hooks lacks our hook, or names other hooks behind it, the
+      rules of the phase ``preprocess`` do not run, or run too early.
 
     :param interface: the class of an inspect interface.
-    :returns: the description, e.g. "no rules run". None if all rules run as
-        they should, if nobody expects rules to run, e.g. with ``no-inspect``,
-        or if the option that lists the hooks of the interface is unknown.
+    :returns: a description for a warning; None if there is no known problem.
     """
     if issubclass(interface, noop.NoInspect):
         return None
     is_redfish = issubclass(interface, redfish.RedfishInspect)
-    # An interface that accepts data from a ramdisk overrides this method.
+    # Interfaces that take data posted by a ramdisk override this method.
     takes_posted_data = (
         getattr(interface, 'continue_inspection', None)
         is not base.InspectInterface.continue_inspection
@@ -158,6 +168,7 @@ def _describe_gap(interface: type) -> str | None:
         option = '[inspector]hooks'
         group = 'inspector'
     else:
+        # A third-party interface, whose option is unknown.
         return None
     names = switches.hook_names(group)
     hook = switches.PLUGIN
@@ -166,8 +177,8 @@ def _describe_gap(interface: type) -> str | None:
             'no rules of the phase preprocess run, since %(option)s does '
             'not name %(hook)s'
         ) % {'option': option, 'hook': hook}
-    # Ironic calls the hooks in this order. If our hook is listed twice, it
-    # runs the rules on its first call.
+    # Ironic calls the hooks in the order of their names. If our hook is named
+    # twice, it runs the rules on its first call.
     later_hooks = [
         name for name in names[names.index(hook) + 1 :] if name != hook
     ]
@@ -180,13 +191,17 @@ def _describe_gap(interface: type) -> str | None:
 
 
 def warn_of_unadopted_rules() -> Iterator[str]:
-    """Yield a warning about rules of stock Ironic that are not adopted."""
+    """Yield a warning about rules of stock Ironic that are not adopted.
+
+    Stock Ironic has rules in its own table, where adopted rules are marked,
+    and in the file of its option ``built_in_rules``.
+    """
     places = []
     count_in_table = len(adoption.read_ironic())
     if count_in_table:
         places.append(_("%d in Ironic's own table") % count_in_table)
     path = CONF.inspection_rules.built_in_rules
-    if path and not _is_adopted(path):
+    if path and not _are_all_rules_stored(path):
         places.append(
             _('those of [inspection_rules]built_in_rules, %s') % path
         )
@@ -197,16 +212,17 @@ def warn_of_unadopted_rules() -> Iterator[str]:
         ) % {'places': _(' and ').join(places), 'command': migration.COMMAND}
 
 
-def _is_adopted(path: str) -> bool:
-    """Return whether all rules of a file of stock Ironic are stored.
+def _are_all_rules_stored(path: str) -> bool:
+    """Return whether all rules of a file are stored in this plugin's table.
 
-    The function also returns False if the file is not valid.
+    :param path: the path of a file with rules in the form of stock Ironic.
+    :returns: also False if the file is not valid.
     """
     try:
-        uuids = {
+        uuids_in_file = {
             stock_form.uuid_of(rule['uuid']) for rule in stock_form.load(path)
         }
     except ValueError:
         return False
-    stored = {uuid for uuid, _value in db_rule.list_values('uuid')}
-    return uuids <= stored
+    stored_uuids = {uuid for uuid, _value in db_rule.list_values('uuid')}
+    return uuids_in_file <= stored_uuids

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checkpoints: what a later attempt needs to repeat a phase.
+"""Checkpoints, from which a later attempt repeats the changes of a phase.
 
-A request is delivered at least once, but the changes of a phase must be made
-once. So a later attempt does not run the rules of a phase again, but repeats
-what they did.
+If a worker crashes during an inspection, another worker attempts the same
+inspection again. The second attempt must not run the rules of a phase that has
+already ended, because this could make a change twice. Instead it reads the
+checkpoint of the phase, which is a list of the changes that the rules made,
+and makes these changes again.
 """
 
 from collections.abc import Mapping
@@ -19,14 +21,15 @@ Checkpoint = Mapping[str, Any]
 """What a phase did, as JSON data; :func:`of_phase` has an example.
 
 It has the ``changes`` of the node and its ports, the difference of
-``plugin_data``, ``more`` attributes of the node, the ``error`` that a rule
-asked for, if any, and the data of the ``run`` that a later attempt needs. The
-checkpoint of the early phase, which has no node, has ``set`` and ``unset``,
-the two parts of the difference, and ``run``.
+``plugin_data``, ``more`` attributes of the node, the ``error`` with which the
+action ``fail`` ended the phase, if any, and the data of the ``run`` that a
+later attempt needs. The early phase has no node. Its checkpoint has the
+difference of plugin data as ``set`` and ``unset``, and ``run``.
 """
 
 Difference = Mapping[str, Any]
-"""A difference of plugin data: values to ``set``, names to ``unset``."""
+"""A difference of plugin data: values to ``set`` and names to ``unset``, e.g.
+``{'set': {'b': 2}, 'unset': ['a']}``."""
 
 
 def of_phase(
@@ -48,31 +51,32 @@ def of_phase(
          'more': {}, 'error': None, 'run': {…}}
 
     :param target: the data with the changes of the phase.
-    :param plugin_data: the changes of the phase in plugin data, as
-        :func:`difference` returns them.
-    :param more: further changed attributes of the node.
-    :param error: the failure that a rule requested, if any.
+    :param plugin_data: the changes of the phase in plugin data, from
+        :func:`difference`.
+    :param more: attributes of the node that were not changed by a rule, but
+        are saved with the phase, e.g. ``{'maintenance': True}``.
+    :param error: the failure from the action ``fail``; None if it did not run.
     :param run: the data of the run that a later attempt needs: the
         ``revision`` of the rules, the ``record`` of this phase, the records of
         ``earlier`` phases by phase, and the ``places`` that sensitive rules
         set.
     """
     changes: list[list[Any]] = []
-    # For example ('ports', (0, 'pxe_enabled'), False).
-    for root, path, value in target.final_values():
-        # "plugin_data" has the changes of plugin data.
-        if root == working_copy.PLUGIN_DATA:
+    # For example 'ports', (0, 'pxe_enabled') and False.
+    for object_name, path, value in target.final_values():
+        if object_name == working_copy.PLUGIN_DATA:
+            # The parameter plugin_data has these changes.
             continue
-        if root == working_copy.PORTS:
+        if object_name == working_copy.PORTS:
             # Name the port by its UUID instead of its index, because hooks may
             # create and remove ports before a later attempt.
-            port = target.get(root, path[:1])
+            port = target.get(object_name, path[:1])
             path = (port['uuid'], *path[1:])
         if value is data_path.ABSENT:
             # A change without a value means that the value was removed.
-            changes.append([root, path])
+            changes.append([object_name, path])
         else:
-            changes.append([root, path, value])
+            changes.append([object_name, path, value])
     error_text = None
     if error is not None:
         error_text = str(error)
@@ -90,16 +94,16 @@ def of_early_phase(
     plugin_data: Mapping[str, Any],
     kept: Mapping[str, Any] | None,
 ) -> dict[str, Checkpoint]:
-    """Return the checkpoints with which a request is stored.
+    """Return the checkpoints of a new request: only the early phase has run.
 
     For example, if early rules have set one value::
 
         {'early': {'set': {'rack': 'r1'}, 'unset': [], 'run': None}}
 
-    :param posted: plugin data as the ramdisk posted them.
-    :param plugin_data: plugin data after the early rules.
-    :param kept: the data of the early phase for the run: ``record``,
-        ``places`` and ``found``, see :mod:`.early_phase`; None for none.
+    :param posted: the plugin data that the ramdisk posted.
+    :param plugin_data: the plugin data after the early rules.
+    :param kept: what early rules did, see :mod:`.early_phase`; None if there
+        is nothing to keep.
     """
     return {model.EARLY: {**difference(posted, plugin_data), 'run': kept}}
 
@@ -107,38 +111,41 @@ def of_early_phase(
 def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
     """Make the changes of a phase to the node and its ports again.
 
-    Hooks run in every attempt, and may have overwritten the changes. The
-    caller handles the rest of the checkpoint, e.g. the difference of plugin
-    data and the error.
+    This is necessary even if the first attempt has saved them, because hooks
+    run in every attempt and may have overwritten them. The caller handles the
+    rest of the checkpoint: the difference of plugin data and the error.
 
-    :param target: gets the changes; the caller saves them.
+    :param target: the data of this attempt, in which the changes are made. The
+        caller saves them.
     """
     for change in checkpoint['changes']:
         # For example ['node', ['extra', 'rack'], 'r1'], or for a port
         # ['ports', [UUID, 'pxe_enabled'], False].
-        root = change[0]
+        object_name = change[0]
         path = tuple(change[1])
-        if root == working_copy.PORTS:
-            uuid, *inner = path
+        if object_name == working_copy.PORTS:
+            port_uuid, *path_in_port = path
             try:
-                # The path of the port in this attempt.
-                path = (*target.port(uuid), *inner)
+                # The index of the port may differ from the first attempt.
+                path = (*target.port(port_uuid), *path_in_port)
             except exceptions.OperationError:
                 # The port was removed meanwhile.
                 continue
+        # A change without a value means that the value was removed.
         has_value = len(change) == 3
         if has_value:
-            target.set(root, path, change[2])
+            target.set(object_name, path, change[2])
         else:
-            target.unset(root, path)
+            target.unset(object_name, path)
 
 
 def difference(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Difference:
-    """Return the difference of plugin data, by top-level names.
+    """Return the difference between two states of plugin data.
 
-    For example, from ``{'a': 1, 'b': 1}`` to ``{'b': 2}`` it is
+    Values are compared as a whole, by their names at the top level. For
+    example, the difference from ``{'a': 1, 'b': 1}`` to ``{'b': 2}`` is
     ``{'set': {'b': 2}, 'unset': ['a']}``.
     """
     changed = {}

@@ -3,7 +3,9 @@
 """Warnings of unknown sections and options in configuration files.
 
 oslo.config ignores unknown options, so an option whose name has a typing error
-has no effect.
+has no effect. A *group* is what oslo.config calls the section of a file: the
+section ``[api]`` has the options of the group ``api``. Ironic has most groups,
+and this project has a few of its own, e.g. ``inspection_rules``.
 """
 
 from collections.abc import Iterator
@@ -44,48 +46,49 @@ class Setting(NamedTuple):
 
 
 def unknown() -> Iterator[str]:
-    """Yield a warning for every section and option that is not read.
+    """Yield a warning for every section and option that has no effect.
 
-    These are:
+    There is a warning for:
 
-    - unknown options in groups of this project;
-    - unknown options with the name of an option of this project: in
-      ``[DEFAULT]`` an option of any group, in other groups of Ironic an option
-      of ``[inspection_rules]``;
-    - unknown options in groups of Ironic whose value names the plugin, or
-      nearly;
-    - unknown sections with a name like that of any group of this project, or
-      of a group of Ironic with options that enable rules.
+    - an unknown option in a group of this project;
+    - an unknown option in a group of Ironic, if it has the name of an option
+      of this project, or if its value names this plugin;
+    - an unknown section, if its name is similar to a group of this project, or
+      to a group of Ironic with options that enable rules.
     """
-    # The names of this project's options, by group.
-    names = conf.option_names(CONF)
-    # A section has a single warning instead of one per option.
+    # For example {'inspection_rules': ['built_in', …], …}.
+    own_options = conf.option_names(CONF)
+    # Warn only once about an unknown section, not for every option in it.
     checked_sections = set()
     for setting in settings():
         place, group, name, _value = setting
-        if group in names:
-            # This is a group of this project.
-            if name not in names[group]:
-                yield _describe_unknown_option(setting, names)
-        elif group == 'DEFAULT' or group in CONF:
-            yield from _check_option_of_ironic(setting, names)
+        is_group_of_ironic = group == 'DEFAULT' or group in CONF
+        if group in own_options:
+            if name not in own_options[group]:
+                yield _describe_unknown_option(setting, own_options)
+        elif is_group_of_ironic:
+            yield from _check_option_of_ironic(setting, own_options)
         elif (place, group) not in checked_sections:
             checked_sections.add((place, group))
-            yield from _check_unknown_section(place, group, names)
+            yield from _check_unknown_section(place, group, own_options)
 
 
 def _check_unknown_section(
-    place: str, group: str, names: dict[str, list[str]]
+    place: str, group: str, own_options: dict[str, list[str]]
 ) -> Iterator[str]:
     """Yield a warning about an unknown section, if a known name is similar.
 
     For example, it suggests ``[inspection_rules]`` for ``[inspection_rulse]``.
+
+    :param place: the file or the environment variable with the section.
+    :param group: the name of the section.
+    :param own_options: the names of this project's options, by group.
     """
-    # A name that differs by one letter is the best guess.
-    near = suggestion.find_intended(group, (*names, *_SWITCHING_GROUPS))
-    # Among names that are only similar, prefer those of this project.
+    # Prefer a name that differs by one letter, then a similar name of this
+    # project, then a similar name of Ironic.
+    near = suggestion.find_intended(group, (*own_options, *_SWITCHING_GROUPS))
     if near is None:
-        near = suggestion.find_nearest(group, names, _SIMILAR)
+        near = suggestion.find_nearest(group, own_options, _SIMILAR)
     if near is None:
         near = suggestion.find_nearest(group, _SWITCHING_GROUPS, _SIMILAR)
     if near is not None:
@@ -96,63 +99,76 @@ def _check_unknown_section(
 
 
 def _describe_unknown_option(
-    setting: Setting, names: dict[str, list[str]]
+    setting: Setting, own_options: dict[str, list[str]]
 ) -> str:
     """Return a warning about an unknown option in a group of this project.
 
-    :param names: the names of this project's options, by group.
+    If another group of this project has an option with this name, the warning
+    suggests that group. Otherwise it suggests a similar name in this group.
+
+    :param own_options: the names of this project's options, by group.
     """
-    owner = _find_owner(setting.name, names)
-    if owner is not None:
-        return _describe_wrong_group(setting, owner)
+    right_group = _find_group_with_option(setting.name, own_options)
+    if right_group is not None:
+        return _describe_wrong_group(setting, right_group)
     return f'{setting.place}: ' + suggestion.unknown(
-        _('option in [%s]') % setting.group, setting.name, names[setting.group]
+        _('option in [%s]') % setting.group,
+        setting.name,
+        own_options[setting.group],
     )
 
 
 def _check_option_of_ironic(
-    setting: Setting, names: dict[str, list[str]]
+    setting: Setting, own_options: dict[str, list[str]]
 ) -> Iterator[str]:
     """Yield a warning about an unknown option in a group of Ironic.
 
     Most unknown options of Ironic do not concern this project. There is a
-    warning if the option has the name of one of this project's options, or if
-    its value names the plugin, or nearly.
+    warning in two cases:
 
-    :param names: the names of this project's options, by group.
+    - The option has the name of an option of this project. In ``[DEFAULT]``
+      the names of all its options count, in other groups only the names in
+      ``[inspection_rules]``.
+    - The value of the option names this plugin, e.g. ``hook =
+      inspection-rules`` instead of ``hooks``.
+
+    :param own_options: the names of this project's options, by group.
     """
     options = CONF
     if setting.group != 'DEFAULT':
         options = CONF[setting.group]
-        # Names such as "enabled" and "interface" would cause false warnings,
-        # because many options have them, and libraries register some options
-        # later.
-        names = {_RULES_GROUP: names[_RULES_GROUP]}
-    known = list(options)
-    if setting.name in known:
+        # The other groups have names such as "enabled" and "interface". These
+        # would cause false warnings, because many groups of Ironic have such
+        # options, and libraries register some of them later.
+        own_options = {_RULES_GROUP: own_options[_RULES_GROUP]}
+    known_names = list(options)
+    if setting.name in known_names:
         return
-    owner = _find_owner(setting.name, names)
-    if owner is not None:
-        yield _describe_wrong_group(setting, owner)
+    right_group = _find_group_with_option(setting.name, own_options)
+    if right_group is not None:
+        yield _describe_wrong_group(setting, right_group)
     elif is_near_plugin(setting.value):
         yield f'{setting.place}: ' + suggestion.unknown(
-            _('option in [%s]') % setting.group, setting.name, known
+            _('option in [%s]') % setting.group, setting.name, known_names
         )
 
 
-def _find_owner(name: str, names: dict[str, list[str]]) -> str | None:
-    """Return the group that has an option with a name, or None."""
-    for group, options in names.items():
-        if name in options:
+def _find_group_with_option(
+    name: str, own_options: dict[str, list[str]]
+) -> str | None:
+    """Return the group of this project that has an option, or None.
+
+    :param name: the name of the option.
+    :param own_options: the names of this project's options, by group.
+    """
+    for group, names in own_options.items():
+        if name in names:
             return group
     return None
 
 
-def _describe_wrong_group(setting: Setting, owner: str) -> str:
-    """Return a warning about an option that is read in another group.
-
-    :param owner: the group in which it is read.
-    """
+def _describe_wrong_group(setting: Setting, right_group: str) -> str:
+    """Return a warning about an option that belongs into another group."""
     return _(
         '%(place)s: unknown option in [%(group)s] "%(name)s"; did you mean '
         '"%(name)s" in [%(owner)s]?'
@@ -160,12 +176,15 @@ def _describe_wrong_group(setting: Setting, owner: str) -> str:
         'place': setting.place,
         'group': setting.group,
         'name': setting.name,
-        'owner': owner,
+        'owner': right_group,
     }
 
 
 def is_near_plugin(value: str) -> bool:
-    """Return whether a list of names has the plugin's or a similar one."""
+    """Return whether a value has the name of this plugin or a similar one.
+
+    :param value: names separated by commas.
+    """
     return any(
         suggestion.find_nearest(name, (PLUGIN,), _SIMILAR)
         for name in value.split(',')
@@ -173,9 +192,11 @@ def is_near_plugin(value: str) -> bool:
 
 
 def value_of(group: str, name: str) -> str | None:
-    """Return the last value of an option as it is written, or None.
+    """Return the text of an option as it is written, or None.
 
-    For example, oslo.config would replace ``$default_hooks`` in it.
+    For example, oslo.config would replace ``$default_hooks`` in the text, and
+    this function does not. If the option is set several times, the last text
+    counts.
     """
     value = None
     for setting in settings():
@@ -185,18 +206,18 @@ def value_of(group: str, name: str) -> str | None:
 
 
 def settings() -> Iterator[Setting]:
-    """Yield all settings of files, directories and the environment.
+    """Yield all settings from configuration files and the environment.
 
     The environment comes last, because it takes precedence. If a file sets an
-    option several times, the last value counts. A file that can no longer be
-    read is skipped.
+    option several times, only the last value is yielded.
     """
     for path in _list_files():
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
         except (cfg.ConfigFileParseError, OSError):
-            # The service could read the file when it started.
+            # The service has read the file when it started, but the file was
+            # removed or changed since then.
             continue
         for group, options in sections.items():
             # oslo.config also converts the names of groups to lower case.

@@ -2,18 +2,19 @@
 
 """The early phase, in which rules run before the node is known.
 
-The API runs it, a conductor or a worker runs the rest of the inspection.
-So what the early rules did is kept on the way: in a row of its own or, with
-durable inspection, in the checkpoints of the request. It is JSON data:
+The API runs the early phase, and a conductor or a worker runs the rest of the
+inspection and stores the run. Therefore the API stores what the early rules
+did, and the conductor reads it. These *kept* data are JSON:
 
 ``record``
-    See :mod:`.runs.phase_record`.
+    What the rules did, see :mod:`.runs.phase_record`.
 ``places``
-    See :func:`.recorded_rule.places_of`.
+    Where sensitive rules set values, see :func:`.recorded_rule.places_of`.
 ``found``
-    With history, the difference from the plugin data after the phase to those
-    before it: values to ``set`` and names to ``unset``, and the ``revision``
-    of its rules. None without history.
+    How to get from the plugin data after the phase back to the plugin data
+    before it: values to ``set``, names to ``unset``, and the ``revision`` of
+    the rules. The history of inspections needs the data before the phase. None
+    if no history is kept.
 """
 
 from collections.abc import Mapping
@@ -43,6 +44,7 @@ from ironic_inspection_rules.runs import recorded_rule
 LOG = log.getLogger(__name__)
 
 Kept = Mapping[str, Any]
+"""What the early rules did, with the three keys above."""
 
 _RESERVED = (inspect_utils.AUTO_DISCOVERED_FLAG, trace.KEY)
 """Names in plugin data that only Ironic and this project may set.
@@ -62,12 +64,12 @@ def run(
 ) -> tuple[dict, Kept | None]:
     """Run the rules of the early phase (spec 003 "Phases").
 
-    :param posted: the plugin data as they were posted.
-    :returns: a copy of the plugin data, without reserved names, and as the
-        rules have changed it; and the data of the phase for the run, see this
-        module, or None if there is nothing to keep.
+    :param posted: the plugin data that the machine posted; not changed.
+    :returns: two values. The first is a copy of the plugin data, with the
+        changes of the rules and without reserved names. The second is the data
+        to keep for the conductor; None if there are none.
     :raises: :class:`.exceptions.RuleError` if a rule fails, or if the action
-        ``fail`` runs.
+        ``fail`` runs. The machine is then refused.
     """
     rules = start.rules()
     in_force = rules.refresh(context)
@@ -89,7 +91,7 @@ def run(
         limits=rules.limits[model.EARLY],
     )
     seconds = time.perf_counter() - started
-    # The node has no UUID yet.
+    # None, because the node is not known yet.
     rule_counter.counter().count(outcome, None, outcome.error)
     metrics.send_phase(model.EARLY, outcome.error is None, seconds)
     if outcome.error:
@@ -125,11 +127,12 @@ def facts_before(
 ) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
 
-    :param difference: the data kept as ``found``: the values to ``set`` and
-        the names to ``unset`` in the plugin data, and the ``revision`` of the
-        rules.
+    This undoes the changes of the early rules in a copy of the plugin data.
+
+    :param difference: the kept ``found``: the values to ``set`` and the names
+        to ``unset`` in the plugin data, and the ``revision`` of the rules.
     :param plugin_data: the plugin data after the early phase.
-    :returns: JSON texts of the inventory, the plugin data and all other facts.
+    :returns: the facts as JSON texts, see :func:`.history.facts_of`.
     """
     before = {
         name: value
@@ -145,36 +148,40 @@ def facts_before(
 def _difference_to_before(
     after: dict, before: dict, revision: int | None
 ) -> dict[str, Any]:
-    """Return the difference from plugin data after a phase to those before.
+    """Return how to undo the changes of early rules in the plugin data.
 
-    The history needs the data before the phase. The conductor has the data
-    after it anyway, so only the difference is stored. For example, if rules
-    have set ``rack`` to ``r1``, its ``unset`` has ``rack``.
+    The conductor gets the plugin data after the phase, but the history needs
+    the plugin data before it. Only the difference is kept, because it is
+    smaller. For example, if rules have added ``rack`` and changed ``row`` from
+    1 to 2, the difference is ``{'set': {'row': 1}, 'unset': ['rack', …],
+    'revision': 3}``.
 
+    :param after: the plugin data after the phase.
+    :param before: the plugin data before the phase.
     :param revision: the revision of the rules that ran.
-    :returns: values to ``set``, names to ``unset``, and the ``revision``;
-        :func:`facts_before` applies it.
+    :returns: the difference, which :func:`facts_before` applies.
     """
     to_before = checkpoint.difference(after, before)
     values = to_before['set']
-    # Secrets that the history will mask are not stored here either.
+    # If the history masks secrets, do not store them here either.
     is_kept_masked = disclosure.is_kept_masked(
         CONF.inspection_rules.mask_secrets
     )
     if is_kept_masked:
         values = disclosure.data(values)
-    # Ironic sets this flag after the phase, so the conductor finds it in the
-    # data, although it was not there before the phase.
+    # Ironic adds this flag after the phase and before the conductor reads the
+    # data. It was not there before the phase, so it must be removed, too.
     unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
     return {'set': values, 'unset': unset, 'revision': revision}
 
 
 def _describe_machine(inventory: dict) -> str:
-    """Describe a machine to an operator, for one line of a log.
+    """Return the serial number and some MAC addresses of a machine, for a log.
 
-    :param inventory: as the machine sent it; any value may be of any type.
-    :returns: its serial number and the first addresses of its interfaces, e.g.
-        ``serial number C7X, addresses 52:54:00:00:00:01``.
+    For example, ``serial number C7X, addresses 52:54:00:00:00:01, 3 more``.
+
+    :param inventory: the inventory that the machine sent. It is not validated,
+        so any value may be of any type.
     """
     vendor = inventory.get('system_vendor')
     serial = None

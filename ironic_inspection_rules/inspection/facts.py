@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The facts of an inspection: the data that rules see."""
+"""The facts of an inspection: all data that rules can read.
+
+These are the posted inventory and plugin data, the fields of the node, its
+ports and port groups, and the data that the previous inspection stored.
+"""
 
 from collections.abc import Iterable
 import datetime
@@ -18,7 +22,10 @@ _JSON_TYPES = (str, int, float, bool, dict, list)
 
 
 def stored_before(node, context) -> dict | None:
-    """Read what the last successful inspection of a node stored, or None."""
+    """Return the data that the last successful inspection of a node stored.
+
+    :returns: ``inventory`` and ``plugin_data``; None if there was none.
+    """
     try:
         return inspect_utils.get_inspection_data(node, context)
     except exception.NodeInventoryNotFound:
@@ -46,13 +53,15 @@ def of_node(
     plugin_data: dict,
     previous: dict | None = None,
 ) -> working_copy.Facts:
-    """Build the facts on which rules run, from Ironic's objects and its data.
+    """Build the facts of a node from objects of Ironic and posted data.
 
-    :param previous: the ``inventory`` and the ``plugin_data`` that the
-        inspection before has stored; None for no such data.
+    :param node: Ironic's object, as are all ``ports`` and ``port_groups``.
+    :param previous: the ``inventory`` and ``plugin_data`` that the previous
+        inspection stored; None if there are no such data.
     """
     fields_of_node = as_dict(node)
-    # Neither is a plain field of Ironic's object.
+    # as_dict() skips traits, because they are objects. Ironic has no field for
+    # auto-discovery at all.
     fields_of_node['traits'] = node.traits.get_trait_names()
     fields_of_node['auto_discovered'] = is_auto_discovered(
         node.provision_state, plugin_data
@@ -84,10 +93,13 @@ def is_auto_discovered(provision_state: str | None, plugin_data: dict) -> bool:
 
 
 def as_dict(ironic_object) -> dict:
-    """Return the fields of an object that are JSON data, and times as text.
+    """Return the fields of one of Ironic's objects as JSON data.
 
-    Fields whose value is None are included. Fields that are not set, or whose
-    value is an object, are skipped.
+    Times become text. Fields that are not set, and fields whose value is
+    another object, are skipped. For example::
+
+        {'uuid': UUID, 'extra': {}, 'name': None,
+         'created_at': '2026-05-17T10:00:00+00:00', …}
     """
     values: dict = {}
     for name in ironic_object.fields:

@@ -2,8 +2,10 @@
 
 """The limits of phases, from the options.
 
-After SIGHUP, Ironic reads its limits on bodies again. The limits of phases
-stay the same until the service is restarted.
+A phase may take only so much time, do only so many operations and build only
+so much data, because rules run on data of unknown machines. The limits stay
+the same until the service is restarted, even if Ironic reads its own options
+again after SIGHUP.
 """
 
 import dataclasses
@@ -16,7 +18,11 @@ from ironic_inspection_rules.patches import body_limit
 
 
 def by_phase() -> dict[str, budget.Limits]:
-    """Return the limits of each phase, which the options set."""
+    """Return the limits of the phases ``early``, ``preprocess`` and ``main``.
+
+    Data that rules build may be as deep and as large as data that a machine
+    may post, so these two limits are Ironic's limits on posted bodies.
+    """
     options = CONF.inspection_rules
     usual = budget.Limits(
         time=options.phase_time_limit,

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds changes that Ironic would refuse, without saving them."""
+"""Finds changes that Ironic would refuse, without saving them.
+
+A dry run of rules saves nothing, but must show the error that saving would
+raise: a name or an address that another object already has, a driver that no
+conductor has, or the UUID of an object that does not exist. The checks here
+query the database for this.
+"""
 
 from collections.abc import Collection, Iterator
 import contextlib
@@ -26,26 +32,29 @@ NODE, PORTS = working_copy.NODE, working_copy.PORTS
 
 
 class Refusals:
-    """Finds changes that Ironic's database would refuse.
+    """Finds the change of a phase that Ironic would refuse.
 
-    Only changed attributes are checked, and doubtful changes are accepted.
+    Only changed attributes are checked. If it is uncertain whether Ironic
+    would refuse a change, the change is accepted.
 
     :param context: context of the request.
     """
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        # Names of nodes that assuming() collects; None outside of it.
+        # The names of nodes that are collected within assuming(), instead of
+        # being checked; None outside of assuming().
         self._assumed: set[str] | None = None
 
     @contextlib.contextmanager
     def assuming(self) -> Iterator[set[str]]:
-        """Assume that names of nodes are free, and collect them.
+        """Accept all new names of nodes in the block, and collect them.
 
-        For many machines, a single query for all names then replaces a query
+        After the block, the caller checks all collected names together with
+        :meth:`taken`. For many machines, this takes one query instead of one
         per name.
 
-        :returns: the names, which :meth:`taken` can check together.
+        :returns: the set to which the names are added.
         """
         self._assumed = set()
         try:
@@ -73,10 +82,11 @@ class Refusals:
     ) -> exceptions.RuleError | None:
         """Return the error that saving a phase would raise, or None.
 
-        :param target: the data with the changes.
+        :param target: the data with the changes of the phase.
         """
-        if NODE not in target.roots:
-            # The early phase has no node and saves nothing.
+        has_node = NODE in target.roots
+        if not has_node:
+            # This is the early phase, which saves nothing.
             return None
         try:
             self._check_node(target)
@@ -88,15 +98,20 @@ class Refusals:
     def _check_node(self, target: working_copy.WorkingCopy) -> None:
         """Check the changed attributes of the node.
 
-        :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
+        :raises: :class:`.exceptions.RuleError` if Ironic would refuse one. It
+            names the rule that made the change.
         """
         changes = target.journal
         attributes = target.changed(NODE)
+        # The node with all changes of the phase.
         node = target.roots[NODE]
+        # Check attributes that name other objects, e.g. "chassis_uuid".
         self._check_references(
             attributes, saving.NODE_REFERENCES, changes, NODE
         )
-        # For example, {'bios_interface': 'redfish'}.
+        # Check the driver and its interfaces, e.g. {'bios_interface':
+        # 'redfish'}. An interface that was set to None is left out, because
+        # Ironic sets it to the default of the driver.
         interfaces = {
             name: attributes[name]
             for name in saving.INTERFACES
@@ -107,7 +122,9 @@ class Refusals:
                 changes, NODE, 'driver', *saving.INTERFACES
             ):
                 self._check_driver(node.get('driver'), interfaces)
+        # Check values that can be checked without a query.
         saving.check_node_values(attributes, changes)
+        # Check values that must be unique.
         uuid = node.get('uuid')
         if not uuid:
             # Without its UUID, this node could not be distinguished from
@@ -131,8 +148,7 @@ class Refusals:
     def _check_name(self, name: str, uuid: str) -> None:
         """Check that no other node has a name.
 
-        Within :meth:`assuming`, the name is only collected, so that one query
-        can check the names of many nodes.
+        Within :meth:`assuming`, the name is collected and not checked.
 
         :param uuid: the UUID of the node that gets the name.
         :raises: DuplicateName if another node has it.
@@ -153,15 +169,21 @@ class Refusals:
     ) -> None:
         """Check that the objects exist that attributes name by UUID.
 
-        :param references: the references of a node or a port.
-        :param label: the name of the node or port, as in a change.
+        For example, ``chassis_uuid`` must be the UUID of a chassis.
+
+        :param attributes: the changed attributes of a node or a port.
+        :param references: all attributes of this kind of object that name
+            another object.
+        :param changes: the changes of the phase, with the rules that made
+            them.
+        :param label: the name of the node or port, e.g. ``port <MAC>``.
         :raises: :class:`.exceptions.RuleError` if an object does not exist.
         """
         for name, reference in references.items():
-            value = attributes.get(name)
-            if value:
+            uuid = attributes.get(name)
+            if uuid:
                 with saving.blame_rule_for_errors(changes, label, name):
-                    reference.find(self._context, value)
+                    reference.find(self._context, uuid)
 
     @functools.cached_property
     def _conductors(self) -> list[Any]:
@@ -170,18 +192,21 @@ class Refusals:
     def _check_driver(
         self, driver: str | None, interfaces: dict[str, str]
     ) -> None:
-        """Check that conductors have a driver and interfaces.
+        """Check that some conductor has the driver and the interfaces.
 
         The interfaces are not checked if a conductor with the driver has
-        stopped, because Ironic then knows its hardware types, but not its
-        interfaces.
+        stopped. Ironic still knows which drivers such a conductor had, but not
+        which interfaces.
 
-        :param interfaces: interfaces that rules have set, by attribute.
-        :raises: IronicException or ValueError if no conductor has them.
+        :param driver: the driver of the node after the phase.
+        :param interfaces: interfaces that rules have set, by attribute, e.g.
+            ``{'bios_interface': 'redfish'}``.
+        :raises: IronicException if no conductor has the driver; ValueError if
+            none has an interface.
         """
         if driver is None or not self._conductors:
             return
-        # This includes conductors that have stopped.
+        # These hosts include conductors that have stopped.
         hosts_with_driver = {
             conductor.hostname
             for conductor in self._conductors
@@ -195,8 +220,8 @@ class Refusals:
         running_hosts = database.get_active_hardware_type_dict().get(
             driver, set()
         )
-        if not hosts_with_driver <= running_hosts:
-            # A conductor that has stopped may have had the interfaces.
+        are_all_running = hosts_with_driver <= running_hosts
+        if not are_all_running:
             return
         enabled = _list_enabled_interfaces(driver)
         for attribute, name in interfaces.items():
@@ -216,7 +241,10 @@ class Refusals:
                 )
 
     def _check_ports(self, target: working_copy.WorkingCopy) -> None:
-        """Check the ports in the order in which they would be saved.
+        """Check the changed ports in the order in which they are saved.
+
+        An address or a name is refused if a port of another node has it, or if
+        another port of this node has it at the time when the port is saved.
 
         :raises: :class:`.exceptions.RuleError` if Ironic would refuse one.
         """
@@ -224,20 +252,20 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        # An address or a name may belong to a port of this node, or to no port
-        # (None).
+        # The database may say that no port (None) has a new address or name,
+        # or a port of this node: such a port may give it up in this phase.
         allowed_holders = {None, *(port.get('uuid') for port in before)}
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
-        # Ports are saved one by one. The two mappings below have the index of
-        # the port that currently has an address or a name. An address is taken
-        # until its port is saved. The names of ports that get another name are
-        # free from the beginning, because saving removes these names first, so
-        # that ports can swap them.
+        # The index of the port that has an address. Ports are saved one by
+        # one, so a port has its old address until it is saved.
         addresses = {
             port.get('address'): index for index, port in enumerate(before)
         }
+        # The index of the port that has a name. Ports that change their name
+        # have none from the beginning: saving removes these names first, so
+        # that two ports can swap their names.
         names = {
             port.get('name'): index
             for index, port in enumerate(before)
@@ -252,32 +280,33 @@ class Refusals:
             name = values.get('name')
             with saving.blame_rule_for_errors(changes, label, *saving.UNIQUE):
                 if address:
-                    # This port gets the address, unless another port of the
+                    # The port takes the address, unless another port of the
                     # node has it.
                     index_of_holder = addresses.setdefault(address, index)
                     holder = self._find_holder(
                         objects.Port.get_by_address, address
                     )
-                    is_free = holder in allowed_holders
-                    if index_of_holder != index or not is_free:
+                    is_allowed = holder in allowed_holders
+                    if index_of_holder != index or not is_allowed:
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
+                    # The port takes the name in the same way.
                     index_of_holder = names.setdefault(name, index)
                     holder = self._find_holder(objects.Port.get_by_name, name)
-                    is_free = holder in allowed_holders
-                    if index_of_holder != index or not is_free:
+                    is_allowed = holder in allowed_holders
+                    if index_of_holder != index or not is_allowed:
                         raise ironic_exception.PortDuplicateName(name=name)
             address_before = port.get('address')
             if address and address != address_before:
-                # This port is saved now, so a later port may get its old
-                # address.
+                # After this port is saved, its old address is free for the
+                # ports that are saved later.
                 del addresses[address_before]
 
     def _find_holder(self, find: Any, value: Any) -> str | None:
-        """Return the UUID of the object with a value; None if there is none.
+        """Return the UUID of the object that has a unique value, or None.
 
-        :param find: Ironic's method that finds an object by such a value, e.g.
-            a port by its address.
+        :param find: Ironic's method that reads an object by this value, e.g.
+            ``Port.get_by_address``.
         """
         try:
             return find(self._context, value).uuid
@@ -288,7 +317,8 @@ class Refusals:
 def _list_enabled_interfaces(driver: str) -> dict[str, set[str]]:
     """Return the interfaces that running conductors have for a driver.
 
-    For example, ``{'bios_interface': {'no-bios', 'redfish'}}``.
+    :returns: names of interfaces by attribute of the node, e.g.
+        ``{'bios_interface': {'no-bios', 'redfish'}}``.
     """
     enabled: dict[str, set[str]] = {}
     rows = db_api.get_instance().list_hardware_type_interfaces([driver])
@@ -302,9 +332,14 @@ def _list_enabled_interfaces(driver: str) -> dict[str, set[str]]:
 def _accepts_any_interface(driver: str) -> bool:
     """Return whether a hardware type may accept interfaces it does not list.
 
-    Conductors store the interfaces that a type lists as supported. But
-    Ironic's fake hardware and its subclasses accept any enabled interface. A
-    type that is installed only with conductors, and not here, may do so too.
+    Most types accept only interfaces that they list, and conductors store
+    these lists. There are three exceptions:
+
+    - Ironic's fake hardware and its subclasses accept any enabled interface.
+    - A type that is installed on conductors only, and not here, may do so.
+    - A type that cannot be loaded here may do so.
+
+    :param driver: the name of the hardware type.
     """
     # Import this late, because it imports many drivers.
     from ironic.drivers import fake_hardware

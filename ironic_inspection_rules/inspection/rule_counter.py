@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts what the rules of this process did."""
+"""Counts what the rules of this process did.
+
+The counts of a rule are a row, e.g. ``{'rule_uuid': UUID, 'runs': 12,
+'matched': 3, 'failed': 0, …}``. They are collected in memory and written to
+the database from time to time.
+"""
 
 import functools
 
@@ -28,20 +33,19 @@ def counter() -> statistics.RuleCounter:
 
 
 def _write(rows: list[statistics.Row]) -> None:
-    """Add counts to those in the database, and send them as metrics.
+    """Add counts to the counts in the database, and send them as metrics.
 
-    :param rows: a row of counts per rule, from :class:`.RuleCounter`.
+    :param rows: the counts, one row per rule.
     """
     rows_to_store = []
     for row in rows:
-        # The database has no columns for fields that only metrics need.
-        rows_to_store.append(
-            {
-                name: value
-                for name, value in row.items()
-                if name not in statistics.FOR_METRICS
-            }
-        )
+        # The database has no columns for the fields that only metrics need.
+        columns = {
+            name: value
+            for name, value in row.items()
+            if name not in statistics.FOR_METRICS
+        }
+        rows_to_store.append(columns)
     rule_statistics.RuleStatistics.add(
         ironic_context.get_admin_context(), rows_to_store
     )

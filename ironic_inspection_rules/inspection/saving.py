@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Saves the changes of a phase, once for every object."""
+"""Saves the changes of a phase, once for every object.
+
+While rules run, their changes are made only in a working copy of the data,
+the *target*. The target also has a journal: the list of all changes, with the
+rules that made them. At the end of the phase the changes are saved in one
+transaction. If Ironic refuses one of them, the journal says which rule is to
+blame, and the error names this rule.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
@@ -38,17 +45,19 @@ INTERFACES = tuple(
 class Reference:
     """An attribute of a node or a port that names another object by UUID.
 
-    ``kind`` is the name of the class of that object. ``id_attribute`` is the
-    attribute that stores its ``id``; None if the UUID itself is stored.
+    ``kind`` is the name of the other object's class, e.g. ``Chassis``. Rules
+    set a UUID, but Ironic stores most references as an integer: the ``id`` of
+    the other object, in ``id_attribute``. This is None if Ironic stores the
+    UUID itself.
     """
 
     kind: str
     id_attribute: str | None = None
 
     def find(self, context: Any, uuid: Any) -> Any:
-        """Return the object.
+        """Return the other object by its UUID.
 
-        :raises: Ironic's NotFound or Invalid if there is none.
+        :raises: Ironic's NotFound or Invalid if there is no such object.
         """
         return getattr(objects, self.kind).get_by_uuid(context, uuid)
 
@@ -82,14 +91,15 @@ def save(
     nothing to save, no transaction is opened.
 
     :param task: a TaskManager instance with an exclusive lock.
-    :param target: the data with the changes.
+    :param target: the data with the changes of the phase.
     :param more: further attributes of the node to save, e.g.
         ``{'maintenance': True}``.
-    :param in_transaction: called with the session in the same transaction, and
-        again if the transaction is retried; None if nothing else must be
-        saved.
+    :param in_transaction: saves something else in the same transaction. It is
+        called again if the transaction is retried. None if nothing else must
+        be saved.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
+    # The new values by name, e.g. {'driver': 'ipmi'}.
     attributes = target.changed(working_copy.NODE)
     # Traits are stored in a table of their own. None if they have not changed.
     traits = attributes.pop(working_copy.TRAITS, None)
@@ -115,11 +125,11 @@ def save(
                     # Ironic's next save() would refuse changed traits.
                     task.node.obj_reset_changes(['traits'])
             if in_transaction is not None:
-                # Call this after the node was changed: all transactions lock
-                # the node first, because otherwise two of them could deadlock.
+                # Call this last: all transactions change the node first, so
+                # that two of them cannot deadlock.
                 in_transaction(session)
-    # After any error the transaction is rolled back, so the changes must be
-    # removed from the objects as well.
+    # After any error the transaction is rolled back, so the objects must get
+    # their old values again.
     except Exception:
         for changed in [task.node, *task.ports]:
             changed.refresh()
@@ -129,7 +139,11 @@ def save(
 def update_plugin_data(
     target: working_copy.WorkingCopy, plugin_data: dict
 ) -> None:
-    """Apply a phase's changes to plugin data, in place."""
+    """Make the changes of a phase in the plugin data of the inspection.
+
+    :param target: the data with the changes of the phase.
+    :param plugin_data: changed in place.
+    """
     for name, value in target.changed(working_copy.PLUGIN_DATA).items():
         if value is data_path.ABSENT:
             plugin_data.pop(name, None)
@@ -138,33 +152,35 @@ def update_plugin_data(
 
 
 def _write_ports(task, target: working_copy.WorkingCopy) -> None:
-    """Save the ports that have changed, every port once.
+    """Save the ports that have changed.
 
-    A port whose name is given to another port is saved twice, first without a
-    name, because the database refuses two ports with one name even while they
-    swap names.
+    Ports may swap their names, but the database never accepts two ports with
+    one name. Therefore a port whose name goes to another port is saved twice:
+    first without a name, and then with its new values.
 
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
-    changed = []
     # The label is the name of a port in changes and messages, e.g.
     # "port 52:54:00:00:00:01".
+    changed = []
     labelled = zip(task.ports, target.journal.port_names, strict=True)
     for index, (port, label) in enumerate(labelled):
         values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
-    # The ports that get a new name, by this name.
-    new_owners = {}
+    # Find the port that gets a name, by this name.
+    port_by_new_name = {}
     for port, values, _label in changed:
         new_name = values.get('name')
         if new_name is not None:
-            new_owners[new_name] = port
+            port_by_new_name[new_name] = port
+    # Remove the names that go to another port.
     for port, values, _label in changed:
-        new_owner = new_owners.get(port.name, port)
-        if 'name' in values and new_owner is not port:
+        next_port_with_name = port_by_new_name.get(port.name, port)
+        if 'name' in values and next_port_with_name is not port:
             port.name = None
             port.save()
+    # Save all ports with their new values.
     for port, values, label in changed:
         _set_attributes(
             port, values, PORT_REFERENCES, task.context, target.journal, label
@@ -178,18 +194,19 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
 def blame_rule_for_errors(
     changes: journal.Journal, name: str, *attributes: str
 ) -> Iterator[None]:
-    """Convert an error of Ironic to an error of the rule that caused it.
+    """Convert an error of Ironic in the block to an error of a rule.
 
-    For example, with the arguments ``changes, 'node', 'driver'``, an error of
-    Ironic in the block is blamed on the last rule that set the driver.
+    The last rule that changed one of the attributes is to blame. If no rule
+    has changed any of them, the last rule that changed the object is to blame.
+    For example, with the arguments ``changes, 'node', 'driver'``, the error
+    names the last rule that set the driver.
 
     :param changes: the changes of the phase, with the rules that made them.
-    :param name: ``node``, ``port <MAC>`` or ``traits``, as in a change.
-    :param attributes: names of attributes, or paths to parts of them, for
-        which Ironic may refuse the object. The last rule that changed one of
-        them is to blame. If there is none, the last rule that changed the
-        object is to blame.
-    :raises: :class:`.exceptions.RuleError`; the error itself if no rule has
+    :param name: the object, as in a change: ``node``, ``port <MAC>`` or
+        ``traits``.
+    :param attributes: names of attributes, or paths to parts of them, that
+        Ironic may refuse.
+    :raises: :class:`.exceptions.RuleError`; the error of Ironic if no rule has
         changed the object.
     """
     try:
@@ -198,8 +215,8 @@ def blame_rule_for_errors(
         error = changes.blame(name, attributes, exc)
         if error is None:
             raise
-        # The error of a sensitive rule has no cause: "from None" then also
-        # keeps the error that is handled here out of tracebacks.
+        # The error of a sensitive rule has no cause. Raising it "from None"
+        # keeps Ironic's error, whose text may be secret, out of tracebacks.
         raise error from error.__cause__
 
 
@@ -213,8 +230,13 @@ def _set_attributes(
 ) -> None:
     """Set attributes of a node or a port, without saving it.
 
-    :param changed: Ironic's object.
-    :param references: the references of such an object.
+    An attribute that names another object by UUID, e.g. ``chassis_uuid``, is
+    stored as the ``id`` of this object, e.g. in ``chassis_id``.
+
+    :param changed: Ironic's object of the node or the port.
+    :param values: the new values by name.
+    :param references: the attributes of this kind of object that name another
+        object.
     :param changes: the changes of the phase, with the rules that made them.
     :param label: the name of the object, as in a change.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a value.
@@ -227,27 +249,30 @@ def _set_attributes(
             # Use a copy, because Ironic's object may change the value.
             value_to_set = copy.deepcopy(value)
             reference = references.get(name)
+            # None and an empty text remove the reference.
             if reference is not None and value:
                 # This raises an error if there is no such object.
-                referenced = reference.find(context, value)
+                other_object = reference.find(context, value)
                 if reference.id_attribute is not None:
-                    value_to_set = referenced.id
+                    value_to_set = other_object.id
             if reference is not None and reference.id_attribute is not None:
-                # For example, "chassis_uuid" is stored as "chassis_id".
                 attribute = reference.id_attribute
             setattr(changed, attribute, value_to_set)
 
 
 def _check_node_name(name: Any) -> None:
-    """Check a name of a node, as Ironic's API does but its objects do not.
+    """Check that a name of a node is valid.
 
-    :param name: the name; None removes the name, which is allowed.
-    :raises: ValueError if the name is not valid. A UUID is not a valid name,
-        because the API finds a node by either of them.
+    Ironic's API does the same check, but Ironic's objects do not.
+
+    :param name: the name; None, which removes the name, is allowed.
+    :raises: ValueError if the name is not valid.
     """
     if name is None:
         return
     is_valid = utils.is_valid_logical_name(name)
+    # The API finds a node by its name or by its UUID, so a name that looks
+    # like a UUID could mean another node.
     if not is_valid or uuidutils.is_uuid_like(name):
         raise ValueError(_('"%s" is not a valid name of a node') % name)
 
@@ -255,11 +280,14 @@ def _check_node_name(name: Any) -> None:
 def _update_node(
     task, attributes: Mapping[str, Any], changes: journal.Journal
 ) -> None:
-    """Set and save attributes of the node.
+    """Set attributes of the node, and save it.
 
-    Interfaces that the driver does not support are reset to the defaults of
-    the driver. If a rule has set such an interface, it is an error instead.
+    If the driver has changed, it may not support all interfaces of the node.
+    They then become the default interfaces of the driver. But an unsupported
+    interface that a rule has set is an error.
 
+    :param attributes: the new values by name.
+    :param changes: the changes of the phase, with the rules that made them.
     :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
     """
     node = task.node
@@ -317,22 +345,24 @@ def _remove_unsupported_interfaces(
 def check_node_values(
     attributes: Mapping[str, Any], changes: journal.Journal
 ) -> None:
-    """Check values that Ironic's node checks only when it is saved.
+    """Check values that Ironic would otherwise check when it saves the node.
 
-    When Ironic refuses to save a node, it is unknown which rule set the wrong
-    value, but here it is known. A dry run, which saves nothing, calls this as
-    well.
+    These are the sizes in ``properties`` and the ``conductor_group``. If
+    Ironic refuses to save a node, it does not say because of which value. Here
+    every value is checked alone, so the rule that set it is known. A dry run,
+    which saves nothing, calls this as well.
 
-    :param attributes: the attributes of the node that have changed.
+    :param attributes: the attributes of the node that have changed, by name.
     :param changes: the changes of the phase, with the rules that made them.
     :raises: :class:`.exceptions.RuleError` if Ironic will refuse a value.
     """
     properties = attributes.get('properties') or {}
+    # For example "memory_mb".
     for name in ironic_node.REQUIRED_INT_PROPERTIES:
-        value = properties.get(name)
-        if value is None or _is_size(value):
+        size = properties.get(name)
+        if size is None or _is_size(size):
             continue
-        # The last rule that set this very property is to blame.
+        # Blame the rule that set this property, not another property.
         with blame_rule_for_errors(
             changes, working_copy.NODE, f'/properties/{name}'
         ):

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Carries out ``log`` and ``api-call``."""
+"""Carries out the actions ``log`` and ``api-call`` of rules.
+
+``api-call`` sends a GET request to a URL of the rule. A phase has a time
+limit, so a request, with all its retries and redirects, must end with the
+phase: a stopwatch, ``watch``, expires then. The URL and the headers may
+contain secrets of the rule, so they do not appear in logs and errors.
+"""
 
 import logging
 import math
@@ -59,49 +65,51 @@ class ServiceEffects(working_copy.Effects):
         )
 
     def call(self, request: working_copy.GetRequest, seconds: float) -> None:
-        """Send a GET request, in a thread of its own.
+        """Send a GET request, and wait for the answer until the phase ends.
 
         ``[DEFAULT]webserver_verify_ca`` defines how to verify the server.
 
         :param seconds: time until the phase ends; infinite without a limit.
-        :raises: :class:`.exceptions.OperationError` if it fails, if the status
-            of the answer is an error, or if there is no answer before the
-            phase ends. In the last case the request may still reach the
-            server.
+        :raises: :class:`.exceptions.OperationError` if the request fails, if
+            the status of the answer is an error, or if there is no answer
+            before the phase ends. In the last case the request may still reach
+            the server.
         """
-        # Gets the result of _send(): None for success, otherwise the problem.
-        outcomes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        # The thread puts one result: None for success, otherwise the problem.
+        results: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         watch = timeutils.StopWatch(seconds)
         watch.start()
 
         def send() -> None:
-            outcomes.put(_send(request, watch))
+            results.put(_send(request, watch))
 
-        # A thread can be abandoned at the end of the phase. The timeouts of
-        # the library "requests" would not suffice: they limit the connection
-        # and the pauses between two bytes, but neither the whole request nor
-        # the look-up of the host. _Unseen recognizes the thread by its name.
+        # Use a thread, because it can be abandoned at the end of the phase.
+        # The timeouts of the library "requests" would not suffice: they limit
+        # the connection and the pauses between two bytes, but neither the
+        # whole request nor the look-up of the host. The filter _Unseen
+        # recognizes the thread by its name.
         threading.Thread(target=send, name=_THREAD, daemon=True).start()
         timeout = None
         if seconds != math.inf:
             timeout = seconds
         no_answer = _('no answer before the end of the phase')
         try:
-            problem = outcomes.get(timeout=timeout)
+            problem = results.get(timeout=timeout)
         except queue.Empty:
             problem = no_answer
         if problem is None:
             return
         if watch.expired():
-            # The thread also ends its request with the phase. It may be faster
-            # than the wait above, and report the end in other words.
+            # The thread also gives up when the phase ends. It may do so before
+            # the wait above ends, and then reports e.g. an unreachable host.
             problem = no_answer
         raise exceptions.OperationError(problem)
 
 
 def _limit_to_phase(seconds: float, watch: timeutils.StopWatch) -> float:
-    """Limit a waiting time, so that it ends with the phase.
+    """Return a waiting time that ends with the phase at the latest.
 
+    :param seconds: the waiting time without the limit.
     :param watch: expires when the phase ends.
     """
     return max(min(seconds, watch.leftover()), _SHORTEST_TIMEOUT)
@@ -129,6 +137,7 @@ class _Retry(urllib3_retry.Retry):
         return _limit_to_phase(super().get_backoff_time(), self.watch)
 
     def get_retry_after(self, response):
+        # The pause that the server asks for in the header Retry-After.
         seconds = super().get_retry_after(response)
         if seconds is None:
             return None
@@ -138,14 +147,17 @@ class _Retry(urllib3_retry.Retry):
 def _send(
     request: working_copy.GetRequest, watch: timeutils.StopWatch
 ) -> str | None:
-    """Send a GET request; the body of the answer is not read.
+    """Send a GET request, and return None or the problem.
+
+    Only the status of the answer matters, so its body is not read.
 
     :param watch: expires when the phase ends.
-    :returns: None for success; otherwise the status or the problem. It has no
-        text of the server, which may be a secret, and no text of an error,
-        which may contain the query of the URL.
+    :returns: None for success; otherwise a text such as ``the status is 404``.
+        It contains no text of the server, which may be a secret, and no text
+        of an error, which may contain the query of the URL.
     """
     try:
+        # The library retries after these statuses and after lost connections.
         retry = _Retry(
             total=request.retries,
             backoff_factor=request.backoff_factor,
@@ -168,7 +180,7 @@ def _send(
                 if response.ok:
                     return None
                 return _('the status is %d') % response.status_code
-    # Catch everything: the phase is waiting for a result from this thread.
+    # Catch everything, because call() waits for a result from this thread.
     except Exception as exc:
         level = logging.ERROR
         if isinstance(exc, _FORESEEN):
@@ -179,9 +191,9 @@ def _send(
             'A request of the action api-call failed: %s',
             type(exc).__name__,
         )
-        # Use words of this project, because the text of the error is hidden.
-        for kind, problem in _PROBLEMS:
-            if isinstance(exc, kind):
+        # Describe the error by its type, because its text is not shown.
+        for error_types, problem in _PROBLEMS:
+            if isinstance(exc, error_types):
                 return problem
         return _('the request cannot be sent')
 
@@ -220,17 +232,22 @@ class _Session(requests.Session):
         self, request: working_copy.GetRequest, watch: timeutils.StopWatch
     ) -> None:
         super().__init__()
-        # Redirects are restricted by the end of the phase, and by the scheme
-        # and the headers of the first request.
+        # Expires when the phase ends.
         self._watch = watch
         self._scheme = urlparse.urlsplit(request.url).scheme
+        # The names of the headers of the rule.
         self._own_headers = tuple(request.headers or ())
 
     def get_redirect_target(self, resp):
-        # The URL of the redirect; None if the answer is not a redirect.
+        """Return the URL of a redirect; None if the answer is not a redirect.
+
+        :raises: Timeout if the phase has ended; InvalidSchema if the redirect
+            leads to another scheme, e.g. from https to http.
+        """
         target = super().get_redirect_target(resp)
         if target and self._watch.expired():
             raise requests.exceptions.Timeout()
+        # A relative URL has no scheme.
         scheme = urlparse.urlsplit(target or '').scheme
         if scheme and scheme != self._scheme:
             raise requests.exceptions.InvalidSchema(scheme)

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loads the rules when a service starts."""
+"""Loads the rules when a service starts.
+
+Rules come from two places. *Built-in* rules and tables are in a file, which is
+read once at the start. *Stored* rules and tables are in the database, where
+users change them at any time. A service does not start with invalid options,
+with an invalid file or with missing tables of the database.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
@@ -50,7 +56,7 @@ def rules() -> repository.Repository:
 
 
 def load() -> repository.Repository:
-    """Load the rules that this configuration puts in force.
+    """Check the configuration and the database, and load the rules.
 
     Built-in rules are read here. The repository reads stored rules later,
     whenever they have changed.
@@ -85,20 +91,22 @@ def load() -> repository.Repository:
 
 @contextlib.contextmanager
 def required() -> Iterator[None]:
-    """Stop the service, with one line in the log, if its start fails.
+    """Stop the service if an error of this project is raised in the block.
 
-    Ironic's processes are started by a launcher that is made with cotyledon.
-    It would restart a process that fails to start again and again. The
-    launcher is therefore sent SIGINT, after which it exits with 1. After
-    SIGTERM it would exit with 0, as if there were no problem.
+    The error is logged in one line and raised again. Ironic's processes are
+    started by a launcher of the library cotyledon, which starts a process that
+    has failed again and again. Therefore the launcher must be stopped, too.
     """
     try:
         yield
     except exceptions.InspectionRulesError as exc:
         LOG.critical('%s', exc)
         parent = psutil.Process(os.getppid())
-        # The title that cotyledon gives to the process of a launcher.
-        if ': master process [' in ' '.join(parent.cmdline()):
+        # Cotyledon gives this title to the process of a launcher.
+        is_launcher = ': master process [' in ' '.join(parent.cmdline())
+        if is_launcher:
+            # After SIGINT the launcher exits with 1. After SIGTERM it would
+            # exit with 0, as if there were no problem.
             parent.send_signal(signal.SIGINT)
         raise
 
@@ -106,13 +114,13 @@ def required() -> Iterator[None]:
 def refuse(problems: Iterable[str]) -> None:
     """Stop the service if there are problems with which it cannot run.
 
-    :param problems: sentences for one line of the log; empty if there is no
-        problem.
+    :param problems: sentences for one line of the log; if there are none,
+        nothing happens.
     :raises: Invalid with all problems.
     """
     text = '; '.join(problems)
     if text:
-        # This logs the error, and stops the launcher of the process.
+        # required() logs the error, and stops the launcher of the process.
         with required():
             raise exceptions.Invalid(text)
 
@@ -127,10 +135,11 @@ def _load_built_in_tables(
 ) -> dict[str, table.Table]:
     """Load the tables in the file of built-in rules, and check its rules.
 
-    The rules of the file may read only its own tables, because tables of the
-    database can be removed at any time.
+    Built-in rules may read only tables of the same file, because a user can
+    remove a table of the database at any time.
 
     :param rules: the rules of the file.
+    :returns: the tables by name.
     :raises: InvalidDocument if a table is invalid, or if a rule reads a table
         or a column that the file does not have.
     """
@@ -147,10 +156,10 @@ def _load_built_in_tables(
 def _refuse_stored_duplicates(
     built_in: Sequence[model.Rule], built_in_tables: Mapping[str, table.Table]
 ) -> None:
-    """Check that no stored rule or table is also a built-in one.
+    """Check that built-in and stored rules and tables are not the same.
 
-    The check needs the database. Some deployments run the API without access
-    to it; the check is then skipped here.
+    Nothing is checked in an API without a database. The conductor, which has
+    one, does the check.
 
     :raises: InvalidDocument for a table with the name of a stored table, or a
         rule with the UUID of a stored rule.
@@ -169,9 +178,8 @@ def _refuse_stored_duplicates(
                     % stored_table['name'],
                 )
     if built_in:
-        # Read the UUIDs of all rules: {} means no filters. list_values()
-        # returns pairs of a UUID and the value of the requested field. Here
-        # the field is the UUID itself, so the value is not needed.
+        # list_values() returns pairs: the UUID of a rule, and the value of the
+        # requested field. Here both are the UUID. {} means no filters.
         stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
         stored_uuids = {uuid for uuid, _value in stored_rules}
         for rule in built_in:

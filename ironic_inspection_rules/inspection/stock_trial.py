@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tries converted rules against stock Ironic's on known machines."""
+"""Tries whether converted rules do the same as the rules of stock Ironic.
+
+An operator can convert the rules of stock Ironic's own engine to rules of this
+project. Before the converted rules are stored, both are run on the data of
+known machines: the stock rules in stock Ironic's engine, the converted rules
+in this project's engine. The differences between the results are reported.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import copy
@@ -38,7 +44,10 @@ class TrialMachine:
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """A rule of stock Ironic and the converted rule; None if there is none."""
+    """A rule of stock Ironic, ``stock``, and the rule it was converted to.
+
+    ``ours`` is the converted rule; None if there is none.
+    """
 
     name: str
     stock: Mapping[str, Any]
@@ -47,7 +56,7 @@ class Pair:
 
     @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
-        """The compiled rule; None if it does not run."""
+        """The compiled converted rule; None if it does not run."""
         if self.ours is None or self.ours.mode != model.ENFORCE:
             return None
         return compiler.compile_rule(
@@ -73,21 +82,22 @@ class TrialDifference:
 def compare(
     context: Any, machine: TrialMachine, pairs: Sequence[Pair]
 ) -> Iterator[TrialDifference]:
-    """Run every pair of rules alone, then all together; yield differences.
+    """Yield the differences between stock and converted rules on a machine.
 
-    A difference that a rule makes alone is not yielded again if it also occurs
-    when all rules run together.
+    First every rule runs alone, so that a difference names its rule. Then all
+    rules run together, because a rule may depend on an earlier rule. A
+    difference that was already found with one rule is not yielded again.
 
     :param pairs: pairs in the order in which stock Ironic runs its rules.
     """
-    seen_alone = set()
+    texts_of_single_rules = set()
     for pair in pairs:
         for text in _find_differences(context, machine, [pair]):
-            seen_alone.add(text)
+            texts_of_single_rules.add(text)
             yield TrialDifference(pair.name, machine.name, text)
     if len(pairs) > 1:
         for text in _find_differences(context, machine, pairs):
-            if text not in seen_alone:
+            if text not in texts_of_single_rules:
                 yield TrialDifference(_('all together'), machine.name, text)
 
 
@@ -96,18 +106,23 @@ def _find_differences(
 ) -> Iterator[str]:
     """Run stock rules and converted rules, and yield how the results differ.
 
-    The first difference is the end of the inspection, followed by the
-    attributes of the node, its ports, traits and plugin data that differ.
+    The first text is about the end of the inspection, e.g. ``stock Ironic:
+    passes; here: a rule fails it``. The others are about values of the node,
+    its ports and its plugin data, e.g. ``node /extra/rack: stock Ironic "r1",
+    here "r2"``.
 
     :param pairs: stock rules with the rules that they were converted to.
     """
     before = _read_facts(machine)
+    # Run the converted rules.
     plans = [pair.plan for pair in pairs if pair.plan is not None]
     ours = evaluation.evaluate({model.MAIN: plans}, before, explain=False)
+    # Run the stock rules.
     stock_rules = [pair.stock for pair in pairs]
     facts_of_stock, error_of_stock = _run_stock_rules(
         context, machine, stock_rules, before
     )
+    # Compare the ends of both inspections.
     end_of_stock = _describe_ending(error_of_stock)
     our_end = _describe_ending(ours.error)
     if end_of_stock != our_end:
@@ -116,11 +131,12 @@ def _find_differences(
             'after': our_end,
         }
     if _is_error(error_of_stock):
-        # Stock Ironic has saved the changes of the actions before the error,
-        # except plugin data, which it stores when an inspection succeeds.
+        # Stock Ironic does not store plugin data after an error, so do not
+        # compare plugin data.
         facts_of_stock = dataclasses.replace(
             facts_of_stock, plugin_data=ours.facts.plugin_data
         )
+    # Compare the values that both have left.
     differences = difference.between(
         _with_one_of_each_capability(facts_of_stock),
         _with_one_of_each_capability(ours.facts),
@@ -145,10 +161,10 @@ def _run_stock_rules(
 ) -> tuple[working_copy.Facts, Exception | None]:
     """Run rules in the engine of stock Ironic, on a copy of a machine.
 
-    :param rules: rules as stock Ironic stores them.
-    :param before: the facts of the machine.
-    :returns: the facts that the rules leave, and the error that would fail
-        the inspection.
+    :param rules: rules in the form in which stock Ironic stores them.
+    :param before: the facts of the machine before the rules run.
+    :returns: the facts after the rules have run, and the error that would fail
+        the inspection, or None.
     """
     task = stock_engine.Task.of(
         context, machine.node, machine.ports, (before.node or {})['traits']
@@ -165,7 +181,7 @@ def _run_stock_rules(
             plugin_data=stock_engine.as_plain_data(plugin_data),
         )
     )
-    # The rules have changed the traits of the task, not those of its node.
+    # The task collects the traits apart from its node.
     node = {**(after.node or {}), 'traits': task.traits}
     return dataclasses.replace(after, node=node), error
 
@@ -183,11 +199,12 @@ def _read_facts(machine: TrialMachine) -> working_copy.Facts:
 def _with_one_of_each_capability(
     facts: working_copy.Facts,
 ) -> working_copy.Facts:
-    """Return facts with only the last value of every capability.
+    """Return facts in which every capability of the node has one value.
 
-    For example, ``a:1,b:2,a:3`` becomes ``a:3,b:2``: stock Ironic appends a
-    capability even if its name already exists, and the last value counts. If
-    no capability is left, stock Ironic leaves an empty text, which is removed.
+    Ironic stores capabilities as text in ``properties``. Stock Ironic appends
+    a capability even if its name already exists, and the last value counts, so
+    ``a:1,b:2,a:3`` means the same as ``a:3,b:2``. An empty text means the same
+    as no text. Without this, such texts would count as differences.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}
@@ -210,7 +227,11 @@ def _with_one_of_each_capability(
 
 
 def _describe_ending(error: Exception | None) -> str:
-    """Return in words how an inspection ends, to compare two inspections."""
+    """Return in words how an inspection ends, given the error of its rules.
+
+    The three ends are: it passes, an error in a rule fails it, or the action
+    ``fail`` of a rule fails it. The text of the error is not compared.
+    """
     if error is None:
         return _('passes')
     if _is_error(error):
@@ -219,14 +240,18 @@ def _describe_ending(error: Exception | None) -> str:
 
 
 def _is_error(error: Exception | None) -> bool:
-    """Return whether rules ended in an error other than that of ``fail``."""
+    """Return whether an error in a rule, and not ``fail``, ended the rules."""
+    # This project's engine raises RuleFailed for the action "fail".
     if error is None or isinstance(error, exceptions.RuleFailed):
         return False
     return not stock_engine.is_of_fail_action(error)
 
 
 def _shorten(value: Any) -> str:
-    """Return a value as JSON, shortened for a cell of a table."""
+    """Return a value as JSON text of at most 200 characters and an ellipsis.
+
+    It is printed in a cell of a table.
+    """
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) <= _LONGEST_VALUE:
         return text

@@ -6,6 +6,10 @@ Rules run where Ironic's options name this plugin, ``inspection-rules``: as an
 inspection hook of conductors, in ``[inspector]hooks`` or
 ``[redfish]inspection_hooks``, and as a middleware of the API, in
 ``[api]middleware``.
+
+Most functions have a parameter ``conducts``. It is True if a conductor has
+this configuration, and False in an API on a separate host, which needs neither
+hooks nor inspect interfaces.
 """
 
 from collections.abc import Iterable, Iterator
@@ -60,18 +64,18 @@ _NO_RULES = 'no-inspect'
 def problems(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every value that keeps rules from running.
 
-    :param conducts: whether a conductor has this configuration. An API on
-        another host needs neither the hooks nor the interfaces of conductors.
+    :param conducts: whether a conductor has this configuration.
     """
     yield from off(conducts)
     yield from config_file.unknown()
 
 
 def off(conducts: bool = True) -> Iterator[str]:
-    """Yield the warnings for which no file has to be read.
+    """Yield the warnings about values of known options.
 
-    :param conducts: whether a conductor has this configuration, and not only
-        an API.
+    No configuration file has to be read for them.
+
+    :param conducts: whether a conductor has this configuration.
     """
     yield from missing(conducts)
     yield from unknown_hooks(conducts)
@@ -89,15 +93,18 @@ def hook_names(group: str) -> list[str]:
 
 
 def _read_names(group: str, option: str) -> list[str]:
-    """Return the names in an option such as ``hooks``, in their order.
+    """Return the names in an option that lists names, in their order.
+
+    For example, ``ramdisk-error, ports`` has two names.
 
     :param group: the group of the option, e.g. ``inspector``.
+    :param option: the name of the option, e.g. ``hooks``.
     """
     try:
         value = getattr(CONF[group], option)
     except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
-        # For example, oslo.config finds no option for "$defualt_hooks". Use
-        # the text of the option, because unknown_hooks() warns about it.
+        # The value refers to an unknown option, e.g. "$defualt_hooks". Use the
+        # text as it is written, so that unknown_hooks() can warn about it.
         value = config_file.value_of(group, option) or ''
     return [name for name in value.replace(' ', '').split(',') if name]
 
@@ -114,19 +121,22 @@ def is_configured() -> bool:
 def missing(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
-    These are the hooks of conductors, and the middleware of the API. If the
-    inspect interface ``agent`` is not enabled, the hooks of Redfish are
-    checked instead. A misspelled name of the plugin counts as its name,
-    because another function warns about it.
+    - If the inspect interface ``agent`` is enabled, ``[inspector]hooks`` must
+      name the plugin.
+    - Otherwise ``[redfish]inspection_hooks`` must name it.
+    - ``[api]middleware`` must name it in any case.
 
-    :param conducts: whether a conductor has this configuration, and not only
-        an API.
+    A misspelled name of the plugin counts as its name, because another
+    function warns about it.
+
+    :param conducts: whether a conductor has this configuration.
     """
     is_agent_enabled = (
         start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
     )
     if not is_agent_enabled and not conducts:
-        # The conductors run on other hosts, with other configurations.
+        # This is an API. The conductors have their own configurations, and
+        # store in the database which interfaces they have enabled.
         is_agent_enabled = 'agent' in enabled_by_conductors()
     if not is_agent_enabled:
         if not _names_plugin(hook_names('redfish')):
@@ -158,41 +168,37 @@ def missing(conducts: bool = True) -> Iterator[str]:
 
 
 def _names_plugin(names: Iterable[str]) -> bool:
-    """Return whether the plugin is among some names, even if misspelled.
-
-    :func:`unknown_hooks` or :func:`near_middleware` warns about a misspelled
-    name.
-    """
+    """Return whether names include the plugin's name, even if misspelled."""
     return any(map(config_file.is_near_plugin, names))
 
 
 def unknown_hooks(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning for every hook that is not installed.
+    """Yield a warning for every named hook that is not installed.
 
-    A conductor with such a hook does not start. Without a conductor, hooks
-    need not be installed: only a name that resembles a known hook is reported.
+    A conductor with such a hook does not start. An API needs no hooks, so for
+    an API a name is reported only if it resembles a known hook.
 
-    :param conducts: whether a conductor has this configuration, and not only
-        an API.
+    :param conducts: whether a conductor has this configuration.
     """
     installed = _list_installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
-        # A misspelled "$default_hooks" appears here as it is written, and
-        # probably means this name.
+        # _read_names() replaces "$default_hooks" with the names of hooks. Only
+        # a misspelled "$defualt_hooks" is left, which resembles this text.
         known = {*installed, f'${default_option}'}
         for name in _read_names(group, option):
             if name in installed:
                 continue
-            if conducts or suggestion.find_nearest(name, known):
+            resembles_hook = suggestion.find_nearest(name, known) is not None
+            if conducts or resembles_hook:
                 yield f'[{group}]{option}: ' + suggestion.unknown(
                     _('hook'), name, known
                 )
 
 
 def near_middleware() -> Iterator[str]:
-    """Yield a warning for every middleware with a name like the plugin's.
+    """Yield a warning for every misspelled name of the plugin's middleware.
 
-    An API with such a middleware does not start.
+    An API with such a name in ``[api]middleware`` does not start.
     """
     installed = _list_installed('ironic.api.middleware')
     for name in CONF.api.middleware:
@@ -217,17 +223,19 @@ def _list_installed(group: str) -> frozenset[str]:
 
 
 def without_defaults() -> Iterator[str]:
-    """Yield a warning for options in which our hook replaces Ironic's hooks.
+    """Yield a warning for options that name our hook but no default hooks.
 
-    ``hooks = inspection-rules`` probably lacks ``$default_hooks``.
+    For example, with ``hooks = inspection-rules`` no hook of Ironic runs. The
+    operator probably meant ``hooks = $default_hooks,inspection-rules``.
     """
     installed = _list_installed('ironic.inspection.hooks')
     for group, (option, default_option) in _HOOKS.items():
         names = _read_names(group, option)
         defaults = _read_names(group, default_option)
-        if not installed.issuperset(names):
-            # An unknown name may be a misspelled "$default_hooks", and
-            # unknown_hooks() warns about it.
+        has_unknown_name = not installed.issuperset(names)
+        if has_unknown_name:
+            # It may be a misspelled "$default_hooks", and unknown_hooks()
+            # warns about it.
             continue
         lacks_defaults = set(defaults).isdisjoint(names)
         if PLUGIN in names and defaults and lacks_defaults:
@@ -245,17 +253,19 @@ def without_defaults() -> Iterator[str]:
 
 
 def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning if rules run on no enabled inspect interface.
+    """Yield a warning if rules run with no enabled inspect interface.
 
-    :param conducts: whether a conductor has this configuration, and not only
-        an API.
+    Rules run with the interfaces that match the regular expression in the
+    option ``supported_interfaces``.
+
+    :param conducts: whether a conductor has this configuration.
     """
     enabled = [
         name for name in CONF.enabled_inspect_interfaces if name != _NO_RULES
     ]
     if any(map(facts.is_supported, enabled)):
         return
-    # Conductors on other hosts have their own configurations.
+    # In an API, the interfaces of the conductors count.
     if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
         return
     yield _(
@@ -270,15 +280,15 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
 
 
 def enabled_by_conductors() -> set[str]:
-    """Return the inspect interfaces of all conductors that are up.
+    """Return the inspect interfaces of all running conductors.
 
     ``no-inspect`` is left out, because no rules run with it. The set is empty
-    in an API that cannot reach the database itself.
+    in an API without a database.
     """
     if not storage.is_here():
         return set()
     database = ironic_db.get_instance()
-    # This mapping has only the hardware types of conductors that are up.
+    # The keys of this mapping are the hardware types of running conductors.
     hardware_types = list(database.get_active_hardware_type_dict())
     enabled = set()
     for row in database.list_hardware_type_interfaces(hardware_types):
@@ -289,16 +299,16 @@ def enabled_by_conductors() -> set[str]:
 
 
 def _suggest_pattern(interfaces: list[str]) -> str:
-    """Return a hint which regular expression was probably meant, or ''.
+    """Return a hint which ``supported_interfaces`` was probably meant.
 
-    For ``^agnet$`` it is ``; it is a regular expression, did you mean
-    "^(agent)$"?``
+    For example, if the option is ``^agnet$``, the hint is ``; it is a regular
+    expression, did you mean "^(agent)$"?``. It is empty if no word of the
+    option resembles an interface.
 
-    :param interfaces: names of inspect interfaces that the expression should
-        match.
+    :param interfaces: the enabled inspect interfaces.
     """
     near_names = []
-    # The words of the expression, without its special characters.
+    # Find the words of the expression, without its special characters.
     words = re.findall(
         '[A-Za-z0-9_-]+', CONF.inspection_rules.supported_interfaces
     )
@@ -314,7 +324,7 @@ def _suggest_pattern(interfaces: list[str]) -> str:
 
 
 def of_node(interface: str | None) -> Iterator[str]:
-    """Yield the reasons why no rules run in inspections of a node.
+    """Yield the reasons why no rules may run in inspections of a node.
 
     :param interface: the inspect interface of the node.
     """
@@ -331,12 +341,12 @@ def of_node(interface: str | None) -> Iterator[str]:
 
 
 def unused_scope() -> Iterator[str]:
-    """Yield a warning if no node has the default scope of stored rules.
+    """Yield a warning if no node has the scope in ``default_scope``.
 
-    A rule with a scope runs only on nodes that have it as their
-    ``properties.inspection_scope``. Stored rules without a scope of their own
-    get the scope of the option ``default_scope``. There is no warning if there
-    are no nodes, or if auto-discovery gives nodes that scope.
+    Stored rules without a scope of their own get this scope. A rule with a
+    scope runs only on nodes that have it as their
+    ``properties.inspection_scope``. There is no warning if there are no nodes,
+    or if auto-discovery gives new nodes this scope.
     """
     scope = CONF.inspection_rules.default_scope
     if not scope or scope == CONF.auto_discovery.inspection_scope:
@@ -347,12 +357,14 @@ def unused_scope() -> Iterator[str]:
         scopes_of_nodes.add(properties.get(model.SCOPE_PROPERTY))
     if not rows or scope in scopes_of_nodes:
         return
-    # Keep only texts, because a node without a scope has None here.
-    names = {name for name in scopes_of_nodes if isinstance(name, str)}
-    near = suggestion.find_nearest(scope, names)
+    # A node without a scope has None, and no text, among the scopes.
+    known_scopes = {
+        known for known in scopes_of_nodes if isinstance(known, str)
+    }
+    near_scope = suggestion.find_nearest(scope, known_scopes)
     hint = ''
-    if near:
-        hint = _('; did you mean "%s"?') % near
+    if near_scope:
+        hint = _('; did you mean "%s"?') % near_scope
     yield _(
         '[inspection_rules]default_scope is "%(scope)s": stored rules '
         'without a scope of their own run on no node, since none has it '
