@@ -2,10 +2,19 @@
 
 """Patches between JSON documents that are nearly the same.
 
-A patch is a list of steps, each with the path to a value: ``[path, value]``
-sets it, ``[path]`` removes it from its mapping, and ``[path, null, order]``
-puts the items of a list in another order. This patch sets ``b``, removes ``c``
-and swaps the two items of the list ``d``::
+A patch is a list of steps. A path is a list of names and indexes. There are
+three kinds of steps:
+
+``[path, value]``
+    Set the value at the path.
+``[path]``
+    Remove the value at the path from its mapping.
+``[path, None, order]``
+    Put the items of the list at the path in another order: ``[2, 0, 1]`` means
+    that the last of three items comes first.
+
+This patch sets ``b`` in ``a``, removes ``c`` and swaps the two items of the
+list ``d``::
 
     [[['a', 'b'], 1], [['c']], [['d'], None, [1, 0]]]
 """
@@ -16,8 +25,9 @@ import marshal
 from typing import Any
 
 _QUICK_DEPTH = 2
-"""Depth at which values that are equal as a whole, e.g. lists of disks, are
-skipped, because comparing them at every level would take longer."""
+"""Depth at which values are first compared as a whole, e.g. lists of disks. If
+they are equal, their items need not be compared one by one, which is slower.
+At every depth this would compare deep values again and again."""
 
 MOST_STEPS = 5000
 """Maximum number of steps, because more would be larger than the document."""
@@ -31,13 +41,14 @@ Patch = list[Step]
 
 
 def between(before: Any, after: Any) -> Patch:
-    """Return the steps from one document to another.
+    """Return the patch from one document to another.
 
     The search is limited, because both documents come from machines. Beyond
     the limits the patch is a single step that replaces the whole document.
 
-    :param before: plain JSON data, as the json module reads it.
-    :param after: data of the same kind.
+    :param before: the old document, as the json module reads it.
+    :param after: the new document, as the json module reads it.
+    :returns: the patch; empty if the documents are equal.
     """
     if _are_identical(before, after):
         return []
@@ -47,11 +58,10 @@ def between(before: Any, after: Any) -> Patch:
         return [[[], after]]
 
 
-def is_whole(patch: Patch) -> bool:
-    """Return whether a patch keeps nothing of the old document.
+def replaces_document(patch: Patch) -> bool:
+    """Return whether a patch replaces the whole document.
 
-    For example, ``[[[], {'a': 1}]]`` keeps nothing: the path of its only step
-    is empty.
+    For example, ``[[[], {'a': 1}]]`` does: the path of its step is empty.
     """
     return any(not step[0] for step in patch)
 
@@ -72,9 +82,10 @@ class _Limits:
         self._characters_to_order = MOST_ORDERED
 
     def count_step(self, step: Step) -> Step:
-        """Count a step, and return it.
+        """Count a new step of the patch, and return it unchanged.
 
-        :raises: _TooManyError if the patch must not have another step.
+        :raises: _TooManyError if the patch already has the maximum number of
+            steps.
         """
         if not self._steps:
             raise _TooManyError()
@@ -82,15 +93,17 @@ class _Limits:
         return step
 
     def encode(self, value: Any) -> str | None:
-        """Return an item of a list as JSON, to find the item by this text.
+        """Return an item of a list as JSON, and count its characters.
 
-        :returns: None if too much has been encoded to find an order; the items
-            are then set one by one.
+        The items of two lists are compared by this text to find out whether
+        only their order differs.
+
+        :returns: the text; None if too many characters were encoded before.
         """
         if self._characters_to_order <= 0:
             return None
         text = json.dumps(value)
-        # This text may be too long; then the next one is refused.
+        # The number may become negative. The next item is then refused.
         self._characters_to_order -= len(text)
         return text
 
@@ -121,12 +134,19 @@ def _find_steps(
 ) -> Iterator[Step]:
     """Yield the steps from one value to another.
 
+    - If the types differ, the value is replaced.
+    - In two mappings, names that are gone are removed, new names are set, and
+      the values of all other names are compared in the same way.
+    - In two lists, the items are compared, see :func:`_find_steps_of_list`.
+    - Any other value is replaced if it differs.
+
     :param path: the path of both values in their documents.
-    :param limits: the limits of the patch.
+    :param limits: counts the steps of the patch.
     :raises: _TooManyError if there are too many steps.
     """
     if len(path) == _QUICK_DEPTH and _are_identical(before, after):
         return
+    # Compare the types, because 1 == True, but the JSON differs.
     if type(before) is not type(after):
         yield limits.count_step([path, after])
     elif isinstance(before, dict):
@@ -151,15 +171,21 @@ def _find_steps_of_list(
 ) -> Iterator[Step]:
     """Yield the steps from one list to another.
 
-    If the lengths differ, the whole list is replaced. If only the order of the
-    items differs, there is a single step: ``[path, None, order]``.
+    - If the lengths differ, the whole list is replaced.
+    - If only the order of the items differs, there is a single step,
+      ``[path, None, order]``.
+    - Otherwise there are the steps of all items that differ.
+
+    :param path: the path of both lists in their documents.
+    :param limits: counts the steps of the patch.
     """
     if len(before) != len(after):
         yield limits.count_step([path, after])
         return
     steps: list[Step] = []
-    for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        steps += _find_steps(old, new, [*path, place], limits)
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
+        steps += _find_steps(old, new, [*path, index], limits)
+    # A new order saves space only if it replaces several steps.
     if len(steps) > 1:
         order = _find_order(before, after, limits)
         if order is not None:
@@ -173,51 +199,59 @@ def _find_steps_of_list(
 def _find_order(
     before: list[Any], after: list[Any], limits: _Limits
 ) -> list[int] | None:
-    """Return the index that every item of a list had before.
+    """Return the index that every item of the new list had in the old list.
 
     For example, from ``[a, b, c]`` to ``[c, a, b]`` it is ``[2, 0, 1]``.
 
-    :returns: None if the items differ, or if the search takes too long.
+    :param limits: counts the characters that are compared.
+    :returns: the indexes; None if the items differ, or if the lists are too
+        long to be compared.
     """
-    # The places of every item, by its JSON text. They are in reverse order, so
-    # that pop() takes the first of equal items first.
-    places: dict[str, list[int]] = {}
-    for place in reversed(range(len(before))):
-        text = limits.encode(before[place])
+    # The old indexes of equal items, by their JSON text. They are in reverse
+    # order, because pop() takes the last one, and the first must come first.
+    old_indexes: dict[str, list[int]] = {}
+    for index in reversed(range(len(before))):
+        text = limits.encode(before[index])
         if text is None:
             return None
-        places.setdefault(text, []).append(place)
+        old_indexes.setdefault(text, []).append(index)
     order = []
     for item in after:
         text = limits.encode(item)
         if text is None:
             return None
-        free_places = places.get(text)
-        if not free_places:
+        unused_indexes = old_indexes.get(text)
+        if not unused_indexes:
+            # The old list has no such item, or has it less often.
             return None
-        order.append(free_places.pop())
+        order.append(unused_indexes.pop())
     return order
 
 
 def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
-    """Apply a step to a value: set, remove or reorder a part of it.
+    """Apply a step to a value, and return the new value.
 
-    A step is ``[path, value]``, ``[path]`` or ``[path, None, order]``. Only
-    mappings and lists on its path are copied.
+    A step is ``[path, value]``, ``[path]`` or ``[path, None, order]``. The
+    function calls itself for the next value on the path, until the rest of the
+    path is empty. Only mappings and lists on the path are copied.
 
-    :param path: the rest of the path of the step, starting at this value.
+    :param value: a value on the path of the step; not changed.
+    :param path: the rest of the path, from this value on.
+    :param step: the step with its whole path.
     """
+    is_removal = len(step) == 1
+    is_new_order = len(step) == 3
     if not path:
-        if len(step) == 3:
-            return [value[place] for place in step[2]]
+        # The step is about this value.
+        if is_new_order:
+            return [value[index] for index in step[2]]
         return step[1]
     name, *rest = path
     copied = value.copy()
-    is_removal = len(step) == 1
     if is_removal and not rest:
         del copied[name]
-    elif not rest and len(step) == 2:
-        # The name need not exist before.
+    elif not rest and not is_new_order:
+        # Set the value here, because the name need not exist before.
         copied[name] = step[1]
     else:
         copied[name] = _apply_step(value[name], rest, step)

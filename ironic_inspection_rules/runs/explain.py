@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the rule that set a value in the records of runs."""
+"""Finds the rule that set a value, in the records of runs.
+
+A *run* records what the rules did in one inspection. Its *record* of a phase
+lists the rules of the phase, and the changes that each rule made. The content
+of a sensitive rule is *withheld*: its changes are not recorded. Only the
+*places* that it set are kept beside the record, for this search, and even
+these may be missing.
+"""
 
 import collections.abc
 import dataclasses
@@ -21,8 +28,8 @@ RunRecord = tuple[
 ]
 """A run, as a tuple of three items.
 
-The items are the caller's name of the run, its records by phase, and the
-places set by its withheld rules, by phase.
+The items are an object by which the caller recognizes the run, the records of
+the run by phase, and the places that its withheld rules set, by phase.
 """
 
 
@@ -30,8 +37,8 @@ places set by its withheld rules, by phase.
 class SettingChange:
     """The change that last set a value.
 
-    :param run: the caller's name of the run.
-    :param phase: such as ``main``.
+    :param run: the object by which the caller recognizes the run.
+    :param phase: the phase of the rule, e.g. ``main``.
     :param rule: the record of the rule in that phase, see
         :mod:`.phase_record`.
     :param change: an item of ``changes`` or ``confirmed`` of that record; None
@@ -89,13 +96,15 @@ def find(
 ) -> Attribution:
     """Find the change that last set or removed a value.
 
-    The rules of all runs are searched, newest first. An action that set the
-    same value that was already there also counts.
+    The search goes back in time, from the newest rule to the oldest, until a
+    rule has set the value. An action that set the value to what it already was
+    also counts.
 
     :param runs: the runs to search, newest first.
     :param place: the current place of the value.
     """
-    # A mapping is used because its keys are unique and keep their order.
+    # Sensitive rules that may have set the value. The keys of a mapping are
+    # unique and keep their order.
     possible_setters: dict[str, None] = {}
     for rule in _newest_first(runs):
         recorded = recorded_rule.read(rule.record, rule.places)
@@ -105,9 +114,7 @@ def find(
                 rule.run, rule.phase, rule.record, trail.change, trail.place
             )
             return Attribution(setting, tuple(possible_setters))
-        if trail.is_open:
-            # The changes of this rule are not kept, so it may have set the
-            # value.
+        if trail.may_be_set:
             possible_setters[rule.record['uuid']] = None
         # Continue with the place of the value before the rule ran. An item of
         # a list has moved if the rule removed an earlier item.
@@ -127,8 +134,8 @@ def _newest_first(
             record = phases.get(phase)
             if not record or not record['saved']:
                 continue
-            # A phase first reverts the changes of earlier runs, and then runs
-            # its rules.
-            in_order_of_effects = [*record['reverted'], *record['rules']]
-            for rule in reversed(in_order_of_effects):
+            # In a phase, rules that do not match first undo their changes of
+            # earlier runs, and then the rules that match make their changes.
+            rules_in_order = [*record['reverted'], *record['rules']]
+            for rule in reversed(rules_in_order):
                 yield _RuleInRun(run, phase, rule, places.get(phase))

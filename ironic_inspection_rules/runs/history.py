@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kept inventories and parts of machines.
+"""The history: the data of inspections that have ended.
 
-With them and the rules, which are kept by revision, a decision can be
-repeated. A document has
+With a history, every inspection has a row in the database. Its data are one
+JSON *document*, with which the decisions of its rules can be repeated later.
+The row names the document by its digest. If the document is nearly the same as
+the document of the previous inspection, the row names that one, and has a
+*patch*: the difference, see :mod:`.document_patch`. The row also names the
+known *parts* of the machine, e.g. its disks. A document has
 
 ``inventory``, ``plugin_data``
     The data that the machine sent, without the logs of its ramdisk.
@@ -14,15 +18,15 @@ repeated. A document has
 ``options``
     Settings and built-in rules that the stored rules depend on, as JSON text.
 ``facts``
-    The data that every phase found: ``node``, ``ports``, ``port_groups``, and
-    the differences of inventory and plugin data from the above; ``revision``
-    of the rules if it may be another one; ``error`` with which its rules
-    ended.
+    The data at the beginning of every phase: ``node``, ``ports`` and
+    ``port_groups``; ``inventory`` and ``plugin_data`` as patches of the two
+    above; the ``revision`` of the rules, if it may differ from the one above;
+    and the ``error`` with which the rules of the phase ended.
 ``previous``
-    The data that the inspection before had stored, if a rule reads them.
+    The data that the previous inspection stored, if a rule reads them.
 ``stored``
-    The difference of the plugin data that were stored at the end from the
-    above; None if the inspection failed.
+    The patch from the plugin data above to the plugin data that were stored at
+    the end; None if the inspection failed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -69,14 +73,14 @@ _encode = json.JSONEncoder(separators=(',', ':'), default=str).encode
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """The data that an inspection found and left.
+    """The data of an inspection that has ended, before they are stored.
 
     ``inventory`` and ``plugin_data`` are the data that the machine posted,
     without the logs of its ramdisk. ``left`` are the plugin data at the end of
-    the inspection. ``facts`` are the data that every phase found, see
-    :func:`facts_of`. ``options`` are the options that the rules depended on,
-    as JSON text. ``previous`` are the data that the inspection before had
-    stored; they are valid only if a rule ``reads_previous``.
+    the inspection. ``facts`` are the data at the beginning of every phase, see
+    :func:`facts_of`. ``options`` are the settings and built-in rules, as JSON
+    text. ``previous`` are the data that the previous inspection stored; they
+    are only read if a rule ``reads_previous``.
     """
 
     inventory: Document
@@ -107,12 +111,15 @@ class Findings:
 
 @dataclasses.dataclass(frozen=True)
 class PreparedInspection:
-    """The rows of an inspection, for :func:`.db.history.record`.
+    """The rows that :func:`.db.history.record` stores for an inspection.
 
-    ``values`` are the columns of its own row, which names contents that are
-    already stored. ``new_stays`` are the columns of the stays of parts that
-    have come into the machine. ``end_times`` has the times at which parts that
-    are gone were last reported, by kind and identity: ``('dimm', 's3z8')``.
+    A *stay* is the time in which a part, e.g. a DIMM, is in a machine. It has
+    a row of its own, by which a part is found in all machines.
+
+    ``values`` are the columns of the row of the inspection. ``new_stays`` are
+    the columns of stays that begin, because their parts are new in the
+    machine. ``end_times`` has the ends of stays whose parts have left, by kind
+    and identity of the part, e.g. ``('dimm', 's3z8')``.
     """
 
     values: Mapping[str, typing.Any]
@@ -123,28 +130,25 @@ class PreparedInspection:
 def prepare(
     uuid: str, node: typing.Any, document: Document
 ) -> PreparedInspection:
-    """Store the contents of an inspection, and prepare its rows.
+    """Store the document and the parts of an inspection, and build its rows.
 
-    One row is for the inventory, and names the contents. The other rows are
-    for parts, e.g. a DIMM, that entered or left the machine: a row is the
-    *stay* of a part in a machine, with its begin and its end. The caller must
-    store the rows within :data:`.content.FRESH` seconds, because contents that
-    no row names may be removed after that time.
+    The caller must store the rows within :data:`.content.FRESH` seconds,
+    because data that no row names may be removed after that time.
 
-    :param uuid: the UUID of the run, which is also that of the inventory.
+    :param uuid: the UUID of the run, which the row of the inspection also has.
     :param node: the node, which must be locked so that no other inspection
         ends meanwhile.
     :param document: the document of the inspection.
     """
-    # The row of the inspection before, or None, and the stored documents that
-    # this row names, by digest.
-    last, documents = db_history.read_last(node.uuid)
+    # The row of the previous inspection, or None, and the stored JSON data
+    # that this row names, by digest.
+    row_before, documents = db_history.read_last(node.uuid)
     parts_before = part.NOTHING
-    last_inspected_at = ''
-    if last is not None:
-        last_inspected_at = last.created_at.isoformat()
-        if last.parts in documents:
-            parts_before = part.Parts.from_dict(documents[last.parts])
+    inspected_before_at = ''
+    if row_before is not None:
+        inspected_before_at = row_before.created_at.isoformat()
+        if row_before.parts in documents:
+            parts_before = part.Parts.from_dict(documents[row_before.parts])
     now = timeutils.utcnow()
     reported_parts = part.read(
         document['inventory'],
@@ -152,17 +156,18 @@ def prepare(
         node.inspect_interface or '',
     )
     comparison = part_difference.PartComparison(parts_before, reported_parts)
-    # Include the parts of sources that reported earlier, but not this time.
-    parts_now = comparison.known(last_inspected_at)
-    # Unchanged parts are stored only once, unless they were removed.
-    is_stored = last is not None and last.parts in documents
+    # A source, e.g. the ramdisk, may report no parts this time. Its parts are
+    # still known from an earlier inspection.
+    parts_now = comparison.known(inspected_before_at)
+    # Store the parts, unless the same parts are already stored.
+    is_stored = row_before is not None and row_before.parts in documents
     if is_stored and parts_now == parts_before:
-        digest_of_parts = last.parts
+        digest_of_parts = row_before.parts
     else:
         digest_of_parts = content.store(parts_now.as_dict())
-    # All parts are new on the first inspection, which does not count as a
-    # change.
-    has_changed = last is not None and any(
+    # In the first inspection all parts are new, which is not a change. A part
+    # that is not reported this time may still be there, so it is none either.
+    has_changed = row_before is not None and any(
         change.what != part_difference.UNREPORTED
         for change in comparison.changes
     )
@@ -172,39 +177,47 @@ def prepare(
         'created_at': now,
         'interface': node.inspect_interface,
         'changed': has_changed,
-        **_choose_content(last, documents, document),
+        **_store_document(row_before, documents, document),
         'parts': digest_of_parts,
     }
     new_stays = _list_new_stays(
         parts_before, parts_now, reported_parts.texts, node.uuid, now
     )
-    end_times = _find_ends_of_stays(parts_before, parts_now, last)
+    end_times = _find_ends_of_stays(parts_before, parts_now, row_before)
     return PreparedInspection(values, new_stays, end_times)
 
 
-def _choose_content(
-    last: typing.Any, documents: Mapping[str, Document], document: Document
+def _store_document(
+    row_before: typing.Any,
+    documents: Mapping[str, Document],
+    document: Document,
 ) -> dict[str, typing.Any]:
-    """Return the columns ``content`` and ``patch`` for a document.
+    """Store the document of an inspection, or its patch if this is small.
 
-    If the document differs little from the document that the row of the
-    inspection before names, ``content`` is the digest of that one, and
-    ``patch`` has the difference. Otherwise the document is stored, and
-    ``content`` is its own digest.
+    The document is compared with the document that the previous row names:
 
-    :param last: the row of the inspection before; None if there is none.
+    - If both are equal, the new row names the same document.
+    - If they differ little, the new row names the same document, and has a
+      patch from it to the new document.
+    - Otherwise, or if there is no such document, the new one is stored.
+
+    :param row_before: the row of the previous inspection; None if there is
+        none.
     :param documents: stored documents by digest.
     :param document: the document of the inspection that has just ended.
+    :returns: two columns of the new row: ``content``, the digest of the named
+        document, and ``patch``, which is compressed, or None.
     """
-    if last is not None and last.content in documents:
-        patch = document_patch.between(documents[last.content], document)
+    if row_before is not None and row_before.content in documents:
+        digest = row_before.content
+        patch = document_patch.between(documents[digest], document)
         if not patch:
-            return {'content': last.content, 'patch': None}
+            return {'content': digest, 'patch': None}
         # A patch that replaces the whole document would save no space.
-        if not document_patch.is_whole(patch):
-            packed = zlib.compress(_encode(patch).encode(), 9)
-            if len(packed) <= MOST_OF_A_PATCH:
-                return {'content': last.content, 'patch': packed}
+        if not document_patch.replaces_document(patch):
+            packed_patch = zlib.compress(_encode(patch).encode(), 9)
+            if len(packed_patch) <= MOST_OF_A_PATCH:
+                return {'content': digest, 'patch': packed_patch}
     return {'content': content.store(document), 'patch': None}
 
 
@@ -217,10 +230,10 @@ def _list_new_stays(
 ) -> list[dict[str, typing.Any]]:
     """Return the columns of a stay for every part that is new in the machine.
 
-    With these rows, a part can be found in all machines by its identity.
-
-    :param labels: the spelling that the machine uses for an identity, e.g.
-        ``S3Z8`` for ``s3z8``; only for identities whose spelling differs.
+    :param parts_before: the known parts before the inspection.
+    :param parts_now: the known parts after the inspection.
+    :param labels: identities as the machine spells them, by their normalized
+        form, e.g. ``{'s3z8': 'S3Z8'}``; only if the two differ.
     """
     new_stays = []
     for kind, identity in parts_now.identities:
@@ -239,12 +252,12 @@ def _list_new_stays(
 
 
 def _find_ends_of_stays(
-    parts_before: part.Parts, parts_now: part.Parts, last: typing.Any
+    parts_before: part.Parts, parts_now: part.Parts, row_before: typing.Any
 ) -> dict[tuple[str, str], datetime.datetime]:
-    """Return when parts that have left the machine were last reported.
+    """Return when the parts that have left the machine were last reported.
 
-    :param last: the row of the inspection before; None only if no part was
-        known before.
+    :param row_before: the row of the previous inspection; None only if no part
+        was known before.
     :returns: times by kind and identity of the part, e.g.
         ``{('dimm', 's3z8'): <time>}``.
     """
@@ -252,13 +265,14 @@ def _find_ends_of_stays(
     for kind_and_identity, reports in parts_before.identities.items():
         if kind_and_identity in parts_now.identities:
             continue
-        # Several sources may have reported the part at different times.
+        # Several sources may have reported the part, at different times.
         times = []
         for reported_part in reports:
+            # The time of the last report as text; None if the source reported
+            # in the previous inspection.
             last_report = parts_before.sources.get(reported_part.source)
             if last_report is None:
-                # The source reported in the last inspection.
-                times.append(last.created_at)
+                times.append(row_before.created_at)
             else:
                 times.append(datetime.datetime.fromisoformat(last_report))
         end_times[kind_and_identity] = max(times)
@@ -279,13 +293,16 @@ def read_back(
     before: int | None = None,
     since: datetime.datetime | None = None,
 ) -> Iterator[tuple[typing.Any, Document]]:
-    """Yield the inspections of a node with their documents, newest first.
+    """Yield the rows of inspections and their documents, newest first.
 
-    :param before: an ``id``; all yielded inspections are older than it.
-    :param since: the earliest time of the oldest inspection, in UTC.
+    :param before: the ``id`` of a row; only older inspections are yielded.
+        None to begin with the newest one.
+    :param since: a time in UTC; only inspections since then are yielded. None
+        for all.
     """
     while True:
-        # Read the patches too, because the documents are built from them.
+        # Read only a few inspections at a time, because the documents may be
+        # large. Their patches are needed to build the documents.
         rows = db_history.list_inventories(
             node_uuid, _ROWS, before, since, patches=True
         )
@@ -294,22 +311,23 @@ def read_back(
         documents = content.load({row.content for row in rows})
         for row in rows:
             yield row, _restore_document(row, documents)
-        # The next rows are older than the last of these rows.
+        # Continue with inspections that are older than the last one.
         before = rows[-1].id
 
 
 def _restore_document(
     row: typing.Any, documents: Mapping[str, Document]
 ) -> Document:
-    """Return the document of an inspection.
+    """Return the document of an inspection, after applying its patch, if any.
 
-    :param row: the row, which names a stored document. If this is the document
-        of an earlier inspection, the ``patch`` of the row is applied to it.
+    :param row: the row of the inspection. It names a stored document, which
+        may be the document of an earlier inspection. Its ``patch`` leads from
+        there to the document of this inspection.
     :param documents: stored documents by digest.
-    :returns: the document; empty if the stored document is just being removed.
+    :returns: the document; empty if another process has just removed it.
     """
     stored_document = documents.get(row.content, {})
-    if not row.patch or not stored_document:
+    if not stored_document or not row.patch:
         return stored_document
     patch = json.loads(zlib.decompress(row.patch))
     document: Document = document_patch.apply(stored_document, patch)
@@ -319,32 +337,32 @@ def _restore_document(
 def stored(document: Document) -> Document | None:
     """Return the data that an inspection stored at the end.
 
-    :param document: the kept inspection: ``inventory`` and ``plugin_data`` as
-        the machine posted them, and ``stored``, the patch from the posted to
-        the stored plugin data; null if the inspection failed.
-    :returns: ``inventory`` and ``plugin_data``; None if the inspection failed.
+    A successful inspection stores the inventory that the machine posted, and
+    the plugin data with all changes of hooks and rules.
+
+    :param document: the document of the inspection.
+    :returns: ``inventory`` and ``plugin_data``; None if the inspection failed,
+        because it has then stored nothing.
     """
-    if document.get('stored') is None:
+    patch = document.get('stored')
+    if patch is None:
         return None
-    plugin_data = document_patch.apply(
-        document['plugin_data'], document['stored']
-    )
+    plugin_data = document_patch.apply(document['plugin_data'], patch)
     return {'inventory': document['inventory'], 'plugin_data': plugin_data}
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return the data that the last successful inspection before one stored.
+    """Return the data that rules of an inspection read as ``previous``.
 
-    If rules are run again on the later inspection, they read these data as
-    ``previous``.
+    These are the data that the last successful inspection before it stored.
 
-    :param before: the ``id`` of the later inspection.
+    :param before: the ``id`` of the row of the inspection.
     :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
     """
     for _row, document in read_back(node_uuid, before):
-        kept = stored(document)
-        if kept is not None:
-            return kept
+        stored_data = stored(document)
+        if stored_data is not None:
+            return stored_data
     return None
 
 
@@ -354,13 +372,14 @@ def last_stored(node_uuid: str) -> Document | None:
     :returns: ``inventory`` and ``plugin_data``; None if no run was successful,
         or if the data of the last successful run are not kept.
     """
+    # The newest run comes first.
     for run in db_run.list_runs(node_uuid):
         if run.result != OK:
             continue
-        # This is the newest run that was successful.
         try:
             row = db_history.get_inventory(node_uuid, str(run.uuid))
         except exceptions.KeptInventoryNotFound:
+            # Data of an older run would be out of date.
             return None
         return stored(read(row))
     return None
@@ -371,13 +390,11 @@ def read_parts(row: typing.Any) -> part.Parts:
 
     :param row: the row of the inspection. Its column ``parts`` is the digest
         by which the parts are stored.
-    :returns: the parts; no parts if they are no longer stored.
+    :returns: the parts; no parts if another process has just removed them,
+        e.g. because of their age.
     """
     stored_parts = content.load([row.parts]).get(row.parts)
     if not stored_parts:
-        # Another process has removed the inspection since the row was read,
-        # e.g. because of its age, and then its parts. Nothing is known anymore
-        # about the parts, so return none instead of an error.
         return part.NOTHING
     return part.Parts.from_dict(stored_parts)
 
@@ -395,14 +412,15 @@ def reported_parts(row: typing.Any) -> part.Parts:
 def facts_of(
     machine: working_copy.Facts, **more: typing.Any
 ) -> dict[str, str]:
-    """Return the facts that a phase finds, as JSON texts.
+    """Return the data of a machine at the beginning of a phase, as JSON texts.
 
     They are encoded immediately, because rules and hooks change the data in
     place later.
 
+    :param machine: the data.
     :param more: further values to keep for the phase, e.g. the ``revision``.
-    :returns: the texts of ``inventory`` and ``plugin_data``, and in ``others``
-        the text of everything else.
+    :returns: three texts: ``inventory``, ``plugin_data``, and ``others`` with
+        the node, its ports and port groups, and the further values.
     """
     others = {
         'node': machine.node,
@@ -426,15 +444,21 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
 class _PostedData:
     """The inventory and the plugin data that a machine has sent.
 
-    :param mask: whether to mask the secrets in the kept data.
+    All data that an inspection handled later are stored as a patch of them.
+
+    :param mask: whether to mask the secrets in the stored data.
+    :ivar texts: the JSON texts of ``inventory`` and ``plugin_data``, with all
+        secrets.
+    :ivar kept: ``inventory`` and ``plugin_data`` in the form in which they are
+        stored.
     """
 
     def __init__(self, findings: Findings, mask: bool) -> None:
         self._mask = mask
         data = findings.data(mask=False)
-        # By name ("inventory" and "plugin_data"): the JSON texts, and the data
-        # as they are kept.
         self.texts = {name: _encode(value) for name, value in data.items()}
+        # Convert the data to JSON and back, because a patch can only be built
+        # from plain JSON data.
         self.kept = {
             name: _read_masked(text, mask) for name, text in self.texts.items()
         }
@@ -445,7 +469,7 @@ class _PostedData:
         :param name: ``inventory`` or ``plugin_data``.
         :param text: the other data, as JSON.
         """
-        # Most phases change neither, and comparing texts is fast.
+        # This is fast, and in most phases the data are unchanged.
         if text == self.texts[name]:
             return []
         return document_patch.between(
@@ -463,60 +487,66 @@ def document(
 
     :param findings: the posted data, the facts of every phase, and the plugin
         data at the end.
-    :param values: the columns of its run.
+    :param values: the columns of the run of the inspection.
     :param errors: the errors with which phases ended, by phase.
-    :param mask: whether to mask secrets in the posted data. Secrets in facts
-        of the node and its ports are always masked.
+    :param mask: whether to mask secrets in the posted data. Secrets of the
+        node and its ports are always masked.
+    :returns: the document, whose form this module describes.
     """
     posted = _PostedData(findings, mask)
+    # Add the facts at the beginning of every phase.
     facts = {}
     for phase, texts in findings.facts.items():
         # Credentials of the node and its ports are never kept, even if the
         # rules saw them.
         facts_of_phase = disclosure.data(json.loads(texts[_OTHERS]))
-        for name in posted.texts:
+        for name in ('inventory', 'plugin_data'):
             facts_of_phase[name] = posted.patch(name, texts[name])
         facts_of_phase['error'] = errors.get(phase)
         facts[phase] = facts_of_phase
-    # A failed inspection stores no plugin data.
+    # Add the plugin data at the end. A failed inspection does not store them.
     stored_patch = None
     if values['error'] is None:
         stored_patch = posted.patch(
             'plugin_data', _without_logs(findings.left)
         )
-    result = dict(posted.kept)
+    new_document = dict(posted.kept)
     if findings.reads_previous:
-        result['previous'] = _read_masked(_encode(findings.previous), mask)
+        new_document['previous'] = _read_masked(
+            _encode(findings.previous), mask
+        )
     for name in ('event', 'revision', 'result', 'error'):
-        result[name] = values[name]
-    result['options'] = findings.options
-    result['phases'] = _without_seconds(values['phases'])
-    result['facts'] = facts
-    result['stored'] = stored_patch
-    return result
+        new_document[name] = values[name]
+    new_document['options'] = findings.options
+    new_document['phases'] = _without_seconds(values['phases'])
+    new_document['facts'] = facts
+    new_document['stored'] = stored_patch
+    return new_document
 
 
 def _without_seconds(
     phases: Mapping[str, Mapping[str, typing.Any]],
 ) -> Document:
-    """Return the records of phases without their durations.
+    """Return the records of phases without the time that they took.
 
-    Without the durations, equal inspections have equal documents, which are
+    Two inspections with the same data then have the same document, which is
     stored only once.
+
+    :param phases: the records by phase, see :mod:`.phase_record`.
     """
     records = {}
     for phase, record in phases.items():
         records[phase] = {
             name: value for name, value in record.items() if name != 'seconds'
         }
-    # Convert the records to plain JSON data, because a patch can only be built
-    # from such data.
+    # Convert the records to JSON and back, because a patch can only be built
+    # from plain JSON data.
     plain_records: Document = json.loads(_encode(records))
     return plain_records
 
 
 def _read_masked(text: str, mask: bool) -> typing.Any:
-    """Read JSON, and mask the secrets in it if ``mask`` is true."""
+    """Return the value of a JSON text, with masked secrets if ``mask``."""
     value = json.loads(text)
     if mask:
         return disclosure.data(value)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sends metrics of rules to statsd or Prometheus."""
+"""Sends metrics of rules to statsd or Prometheus.
+
+Ironic's metrics have *backends*: ``statsd``, ``collector`` for the Prometheus
+exporter, and ``noop``, the default, which discards all metrics.
+"""
 
 import collections.abc
 import re
@@ -21,7 +25,7 @@ _LONGEST = 80
 class MetricsGroup:
     """Metrics whose names begin with the same word.
 
-    The Prometheus exporter accepts only metrics that have the name of a metric
+    The Prometheus exporter accepts only metrics whose names look like metrics
     of Ironic's conductor. Therefore ``InspectionRules.main.ok`` is sent to the
     exporter as ``ironic.conductor.manager.InspectionRules.main.ok``, and
     hyphens are replaced with underscores.
@@ -38,12 +42,16 @@ class MetricsGroup:
         self._logger = metrics_utils.get_metrics_logger(prefix)
 
     def count(self, name: str, number: int = 1) -> None:
-        """Add to a counter."""
+        """Add a number to a counter.
+
+        :param name: the name without the first word, e.g. ``main.ok``.
+        """
         full_name = self._make_full_name(name)
         if not self._is_exported:
             self._logger.send_counter(full_name, number)
             return
-        # Ironic's collector ignores the number and always adds one.
+        # Ironic's collector ignores the number and always adds one, so call it
+        # as many times.
         for _time in range(number):
             self._logger.send_counter(full_name, 1)
 
@@ -71,7 +79,7 @@ def send_phase(phase: str, ok: bool, seconds: float) -> None:
     ``InspectionRules.<phase>.time``, in milliseconds.
     """
     if CONF.metrics.backend == 'noop':
-        # This is Ironic's default, which discards all metrics.
+        # All metrics are discarded.
         return
     result = 'failed'
     if ok:
@@ -86,11 +94,12 @@ def send_rules(
 ) -> None:
     """Send how often rules matched and failed, as metrics.
 
-    The names are ``InspectionRules.rule.<description>.<uuid>.matched``,
-    ``….failed``, and ``….would_fail`` in mode ``audit``. For sensitive rules
-    and rules without a description, the name has only the UUID.
+    The names of the counters are
+    ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed`` and,
+    for rules in mode ``audit``, ``….would_fail``.
 
-    :param rows: counts of rules, as in :class:`.statistics.RuleCounter`.
+    :param rows: the counts, one row per rule, see
+        :class:`.statistics.RuleCounter`.
     """
     metrics = MetricsGroup(PREFIX)
     for row in rows:
@@ -109,12 +118,16 @@ def send_rules(
 def _name_of_rule(row: collections.abc.Mapping[str, typing.Any]) -> str:
     """Return the part of a metric's name that identifies the rule.
 
-    For "Set the RAID level", it is ``set_the_raid_level.<uuid>``.
+    For "Set the RAID level", it is ``set_the_raid_level.<uuid>``. For a
+    sensitive rule, and a rule without a description, it is only the UUID.
+
+    :param row: the counts of the rule. Its ``label`` is ``UUID (description)``
+        or, if there is no description that may be shown, the UUID.
     """
     uuid: str = row['rule_uuid']
-    # The label is only the UUID if the description must not be shown.
     description = row['label'].removeprefix(uuid).lower()
-    words = '_'.join(re.findall('[a-z0-9]+', description))[:_LONGEST]
-    if not words:
+    words = re.findall('[a-z0-9]+', description)
+    text = '_'.join(words)[:_LONGEST]
+    if not text:
         return uuid
-    return f'{words}.{uuid}'
+    return f'{text}.{uuid}'

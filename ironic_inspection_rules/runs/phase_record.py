@@ -2,6 +2,11 @@
 
 """The record of a phase that is kept with a run.
 
+A *run* is one inspection of a node. The record of a phase says what its rules
+did. A *confirmed* value was set to the value that already existed. A rule is
+*reverted* if it does not match, and undoes what it did in an earlier run. Of a
+sensitive rule, everything but its UUID and whether it matched is *withheld*.
+
 The record is plain JSON data:
 
 ``rules``
@@ -67,9 +72,10 @@ MOST_CHANGES = 10_000
 
 
 def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
-    """Build the record of a phase.
+    """Build the record of a phase, whose form this module describes.
 
-    Changes beyond a limit are left out, see :class:`Room`.
+    The size of the record is limited: when there is no more room for changes,
+    the rest of the changes is left out and counted.
 
     :param outcome: the outcome, with the conditions of rules that matched.
     :param seconds: how long the phase took.
@@ -78,10 +84,12 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     # Confirmed values have their own room, so that they do not displace
     # changes.
     room_to_confirm = Room(LONGEST_RECORD, MOST_CHANGES)
-    # described() calls this for rules that are not sensitive. For a sensitive
-    # rule it returns the UUID, and that the rest is withheld.
+    # RuleTrace.described() calls this function for a rule that is not
+    # sensitive. For a sensitive rule it returns the UUID, and that the rest is
+    # withheld.
     describe = functools.partial(_describe_rule, room, room_to_confirm)
-    # Keep this order: the rules that are described first get room first.
+    # Keep this order, because a rule that is described earlier takes its room
+    # earlier.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
     ]
@@ -108,11 +116,11 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
 class Room:
     """The room that is left for changes in the record of a phase.
 
-    ``characters`` is the number of characters left for paths and values. The
-    values of a change may take more than that: then the number is negative,
-    and :meth:`take` refuses the next change. ``changes`` is the number of
-    changes that may still be recorded, and ``left_out`` the number of refused
-    changes.
+    ``characters`` is how many characters of paths and values may still be
+    recorded. Values are subtracted after they were recorded, so the number may
+    become negative; :meth:`take` then refuses the next change. ``changes`` is
+    how many changes may still be recorded. ``left_out`` is how many changes
+    were refused.
     """
 
     characters: int
@@ -120,7 +128,12 @@ class Room:
     left_out: int = 0
 
     def take(self, path: str) -> bool:
-        """Take room for a change at a path; return whether there was any."""
+        """Take room for a change, or count it as left out if there is none.
+
+        :param path: the path of the change. Room for its values is taken
+            later, when their lengths are known.
+        :returns: whether there was room.
+        """
         if self.changes == 0 or len(path) > self.characters:
             self.left_out += 1
             return False
@@ -132,41 +145,44 @@ class Room:
 def _describe_changes(
     room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
 ) -> tuple[list[Record], list[Record]]:
-    """Return the records of the values that a rule has changed and confirmed.
+    """Return the changes of a rule, and the values that it confirmed.
 
     A rule confirms a value if it sets it to the value that already exists.
+    Values for which there is no room are left out.
 
-    :param room: the room for changes; changes beyond it are left out.
-    :param room_to_confirm: the room for confirmed values.
+    :param room: the room for changes, which is reduced.
+    :param room_to_confirm: the room for confirmed values, which is reduced.
     """
     changes: list[Record] = []
     confirmed: list[Record] = []
-    # Item n is the number of recorded changes among the first n changes of the
-    # rule, because there may be no room for some. If there is no room for the
-    # second of three changes, the list becomes [0, 1, 1, 2].
+    # recorded_of_first[n] is how many of the first n changes of the rule are
+    # recorded. If there is no room for the second of three changes, the list
+    # becomes [0, 1, 1, 2].
     recorded_of_first = [0]
-    # The number of recorded changes before every confirmed value.
+    # For every confirmed value, how many changes were recorded before it.
     changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
             if room.take(change.path):
                 changes.append(_describe_change(change, action.op, room))
             recorded_of_first.append(len(changes))
-        for value in action.confirmed:
-            if not room_to_confirm.take(value.path):
+        for confirmation in action.confirmed:
+            if not room_to_confirm.take(confirmation.path):
                 continue
             confirmed.append(
-                _describe_change(value, action.op, room_to_confirm)
+                _describe_change(confirmation, action.op, room_to_confirm)
             )
-            # Both numbers count the changes of all rules since the phase
-            # began. Their difference is the number of changes of this rule.
-            made_by_rule = value.earlier - rule_trace.actions[0].earlier
+            # "earlier" counts the changes of all rules since the phase began.
+            # Subtract the changes before the first action of this rule.
+            made_by_rule = confirmation.earlier - rule_trace.actions[0].earlier
             changes_before.append(recorded_of_first[made_by_rule])
-    # These numbers are needed only if a change has removed an item of a list,
-    # because this moves the items behind it to other paths.
-    if any('left' in change for change in changes):
-        for confirmation, count in zip(confirmed, changes_before, strict=True):
-            confirmation['earlier'] = count
+    # If a change removed an item of a list, it moved the items behind it to
+    # other paths. The path of a confirmed value is then only valid together
+    # with the number of changes before it.
+    has_moved_items = any('left' in change for change in changes)
+    if has_moved_items:
+        for record, count in zip(confirmed, changes_before, strict=True):
+            record['earlier'] = count
     return changes, confirmed
 
 
@@ -183,9 +199,8 @@ def _describe_rule(
          'when': […],       # If an action has conditions, or did not run.
          'error': …}        # In mode audit only.
 
-    :param room: the room that is left for changes; it counts changes that do
-        not fit.
-    :param room_to_confirm: the room that is left for ``confirmed``.
+    :param room: the room for changes, which is reduced.
+    :param room_to_confirm: the room for confirmed values, which is reduced.
     """
     rule = rule_trace.rule
     changes, confirmed = _describe_changes(room, room_to_confirm, rule_trace)
@@ -203,20 +218,21 @@ def _describe_rule(
     }
     if confirmed:
         record['confirmed'] = confirmed
-    conditional = [
+    # An action without conditions that ran is only listed in "actions".
+    actions_with_details = [
         _describe_action(action)
         for action in rule_trace.actions
         if action.when or action.idle
     ]
-    if conditional:
-        record['when'] = conditional
+    if actions_with_details:
+        record['when'] = actions_with_details
     if rule.mode == model.AUDIT:
         record['error'] = shortening.shorten_text(rule_trace.error)
     return record
 
 
 def _describe_action(action: trace.ActionTrace) -> Record:
-    """Return the record of an action with conditions, or that did not run::
+    """Return the record of an action that has conditions or did not run::
 
     {'action': 'set-attribute', 'ran': False,
      'conditions': [{'op': 'eq', 'reason': …, 'true': 0, 'false': 1}],
@@ -251,7 +267,10 @@ def was_matched(kind: str, rule: Record) -> bool:
 def _describe_change(
     change: engine_change.Change, op: str, room: Room
 ) -> Record:
-    """Build the record of a change, with short values and masked secrets.
+    """Build the record of a change, with short values and masked secrets::
+
+        {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
+         'before': 'r1', 'after': 'r2', 'action': 'set-attribute'}
 
     :param op: the op of the action that made the change.
     :param room: reduced by the length of the values.
@@ -269,11 +288,11 @@ def _describe_change(
         'action': op,
     }
     if data_path.APPEND in path:
-        # A path such as "/extra/disks/-" does not tell which item was
-        # appended.
+        # A path such as "/extra/disks/-" does not have the index of the item
+        # that was appended. This path has it.
         recorded['at'] = data_path.pointer(change.place)
-    # The number of items left in a list from which an item was removed. A
-    # masked path has no index.
+    # If an item was removed from a list: how many items are left. Leave this
+    # out if the index of the item is masked.
     if change.left is not None and data_path.index(path[-1]) is not None:
         recorded['left'] = change.left
     if change.port:

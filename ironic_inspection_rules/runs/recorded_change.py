@@ -2,7 +2,15 @@
 
 """A change of data in the record of a run.
 
-A change is a mapping of the record of a run (:mod:`.phase_record`).
+Such a change is a mapping, see :mod:`.phase_record`::
+
+    {'object': 'node', 'op': 'replace', 'path': '/extra/rack',
+     'before': 'r1', 'after': 'r2', 'action': 'set-attribute'}
+
+The functions compare it with a *place*, which is where a value is: an object,
+e.g. the node, and a path in it. If a change removes an item of a list, it has
+``left``, the number of items that are left. The items behind the removed item
+have then moved, so a value may have had another place before the change.
 """
 
 import collections.abc
@@ -23,12 +31,12 @@ UNKNOWN: typing.Any = object()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedPlace:
-    """The place of a value in the record of a run.
+    """The place of a value, as the record of a run names it.
 
-    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``, as
-    in the record of a change. ``alias`` is another name of a port,
-    ``port <UUID>``, because its address may have changed. The path of a trait
-    is its name.
+    ``object`` is ``node``, ``port <MAC>``, ``plugin_data`` or ``traits``.
+    ``path`` is e.g. ``('extra', 'rack')``; the path of a trait is its name.
+    ``alias`` is a second name of a port, ``port <UUID>``, because its address
+    may have changed.
     """
 
     object: str
@@ -39,9 +47,15 @@ class RecordedPlace:
 def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     """Return whether a change set the value at a place, or removed it.
 
-    For example, a change of ``/extra`` sets ``/extra/rack`` if the two values
-    of ``/extra`` differ there. If this is unknown, because the record is
-    shortened or hides a secret, the value counts as set.
+    - A change of another object did not set it.
+    - A change that removed an item of a list set the place of the last item,
+      which is empty now, and no other place in the list.
+    - A change of the value, or of a part of it, set it.
+    - A change of a value around it set it if both differ at this place. For
+      example, a change of ``/extra`` from ``{'rack': 1}`` to ``{'rack': 2}``
+      sets ``/extra/rack``. If this is unknown, because the record is shortened
+      or hides a secret, the value counts as set.
+    - Any other change did not set it.
 
     :param place: where the value is after the change.
     """
@@ -49,16 +63,15 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
         return False
     item = _find_item_of_list(change, place)
     if item is not None:
-        # The change removed an item of the list that contains the place, and
-        # the items behind it moved up. Only the place behind the last
-        # remaining item has lost its value: of three items, place 2.
+        # The items behind the removed one have moved up. Of three items, two
+        # are left, and index 2 has no item now.
         return bool(item.place_index == change['left'])
     path = _path(change)
     if place.path == path or _is_below(path, place.path):
         return True
-    if place.path[: len(path)] != path:
+    is_around_place = place.path[: len(path)] == path
+    if not is_around_place:
         return False
-    # The change has set a value that contains the value at this place.
     before = _value_at(change, place, 'before')
     after = _value_at(change, place, 'after')
     if before is UNKNOWN or after is UNKNOWN:
@@ -67,9 +80,12 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
-    """Return whether an action set a value, or a part, to its current value.
+    """Return whether an action set a value to what it already was.
+
+    The action may also have set a part of the value, or a value around it.
 
     :param change: one of the ``confirmed`` values of the record of a rule.
+    :param place: where the value was when the action ran.
     """
     return _has_same_object(change, place) and _overlap(
         _path(change), place.path
@@ -77,40 +93,43 @@ def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
 
 
 def is_among(
-    written: collections.abc.Iterable[collections.abc.Sequence[str]],
+    changed_places: collections.abc.Iterable[collections.abc.Sequence[str]],
     place: RecordedPlace,
 ) -> bool:
-    """Return whether a rule has set a value, its part, or a value around it.
+    """Return whether a place overlaps one of the places that a rule has set.
 
-    :param written: objects and paths that a withheld rule has set, e.g.
-        ``['node', '/extra/rack']``; nothing else is kept of the rule.
+    The rule has then set the value at the place, a part of it, or a value
+    around it.
+
+    :param changed_places: the places that a withheld rule has set, e.g.
+        ``[['node', '/extra/rack']]``; nothing else is kept of the rule.
     :param place: the place of the value.
     """
-    for object_name, pointer in written:
+    for object_name, pointer in changed_places:
         if object_name not in (place.object, place.alias):
             continue
-        path: data_path.Path = ()
+        changed_path: data_path.Path = ()
         if pointer:
-            path = data_path.parse(pointer)
-        if _overlap(path, place.path):
+            changed_path = data_path.parse(pointer)
+        if _overlap(changed_path, place.path):
             return True
     return False
 
 
-def _overlap(written: data_path.Path, path: data_path.Path) -> bool:
-    """Return whether one of two paths is equal to or part of the other.
+def _overlap(changed_path: data_path.Path, path: data_path.Path) -> bool:
+    """Return whether two paths are equal, or one leads to a part of the other.
 
     For example, ``extra`` and ``extra/rack`` overlap, but ``extra/rack`` and
     ``extra/row`` do not.
 
-    :param written: the path of a value that a rule has set.
+    :param changed_path: the path of a value that a rule has set. A ``-``
+        stands for any index of a list.
     :param path: the path of the value in question.
     """
     # Compare only as many tokens as the shorter path has.
-    for written_token, token in zip(written, path, strict=False):
-        # An item was appended, and its index is unknown.
-        may_be_same = written_token == data_path.APPEND and token.isdigit()
-        if written_token != token and not may_be_same:
+    for changed_token, token in zip(changed_path, path, strict=False):
+        is_any_index = changed_token == data_path.APPEND and token.isdigit()
+        if changed_token != token and not is_any_index:
             return False
     return True
 
@@ -120,16 +139,18 @@ def place_before(
 ) -> RecordedPlace:
     """Return where a value was before a change that did not set it.
 
-    It has moved if the change removed an item before it in a list: item 3 was
-    item 4 before item 0 was removed.
+    The value has moved if the change removed an earlier item of its list: it
+    is in item 3 now, and was in item 4 before item 0 was removed. Otherwise
+    its place is the same.
 
     :param place: the place of the value after the change.
     """
     item = _find_item_of_list(change, place)
     if item is None:
+        # The change did not remove an item of this list.
         return place
-    # Items before the removed one have not moved, and there are no items
-    # behind the last one.
+    # Items before the removed one have not moved. The last item that is left
+    # has the index left - 1.
     has_moved = item.removed_index <= item.place_index < change['left']
     if not has_moved:
         return place
@@ -141,23 +162,25 @@ def place_before(
 def still_holds(
     change: phase_record.Record, place: RecordedPlace, present: typing.Any
 ) -> bool | None:
-    """Return whether a value is still the one that a change has set.
+    """Return whether a value is still what a change has set it to.
 
     :param place: where the value was after the change.
     :param present: the current value of the place; :data:`.path.ABSENT` if
         there is none, :data:`UNKNOWN` if it could not be read.
-    :returns: None if this is unknown, e.g. because the record hides a secret
-        or was shortened.
+    :returns: True or False; None if this is unknown, e.g. because the record
+        hides a secret or was shortened.
     """
     if present is UNKNOWN:
         return None
     if place.object == working_copy.TRAITS:
+        # A trait is still added if it is there, or removed if it is not.
         was_added: bool = change['op'] == 'add'
         is_there = present is not data_path.ABSENT
         return was_added == is_there
-    if _is_below(_path(change), place.path):
-        # The change set a part of the value. If the part differs now, so does
-        # the value; otherwise the rest of the value may still differ.
+    is_part_changed = _is_below(_path(change), place.path)
+    if is_part_changed:
+        # The change set only a part of the value. If this part differs now,
+        # the value is another one. If it does not, the rest is unknown.
         if _may_part_still_hold(change, place, present):
             return None
         return False
@@ -179,20 +202,20 @@ def still_holds(
 def look_up(
     value: typing.Any, path: data_path.Path, whole_path: data_path.Path
 ) -> typing.Any:
-    """Return what a value contains at a path.
+    """Return the part of a value that is at a path.
 
-    A capability counts as a value below the text of all capabilities: if
-    ``/properties/capabilities`` is ``boot_mode:uefi,raid:1``, the path
-    ``/properties/capabilities/raid`` leads to ``1``.
+    For example, the value ``{'rack': 1}`` of ``/extra`` has the part ``1`` at
+    ``/extra/rack``. A capability also counts as a part, although all of them
+    are one text: if ``/properties/capabilities`` is ``boot_mode:uefi,raid:1``,
+    ``/properties/capabilities/raid`` is ``1``.
 
     :param path: the path of the value.
-    :param whole_path: the path to look up, which begins with the path of the
-        value.
-    :returns: :data:`.path.ABSENT` if there is no value.
+    :param whole_path: the path of the part, which begins with ``path``.
+    :returns: the part; :data:`.path.ABSENT` if there is none.
     """
     is_capability = whole_path[:-1] == CAPABILITIES
     if is_capability and len(path) <= len(CAPABILITIES):
-        # The value is the text itself, or contains it.
+        # The value is the text of all capabilities, or contains it.
         path_to_text = CAPABILITIES[len(path) :]
         text = data_path.get(value, path_to_text)
         if isinstance(text, str):
@@ -237,13 +260,15 @@ class _Item(typing.NamedTuple):
 def _find_item_of_list(
     change: phase_record.Record, place: RecordedPlace
 ) -> _Item | None:
-    """Return the item of a list that contains a place, after a removal.
+    """Return which item of a list contains a place, if an item was removed.
 
     :param change: a change of any kind.
-    :returns: None if the change did not remove an item of a list, or if the
-        place is not in that list.
+    :param place: a place after the change.
+    :returns: the item; None if the change did not remove an item of a list, or
+        if the place is not in this list.
     """
-    if 'left' not in change or not _has_same_object(change, place):
+    has_removed_item = 'left' in change
+    if not has_removed_item or not _has_same_object(change, place):
         return None
     *path_of_list, removed_index = data_path.parse(change['path'])
     depth = len(path_of_list)
@@ -263,8 +288,9 @@ def _has_same_object(
     change: phase_record.Record, place: RecordedPlace
 ) -> bool:
     """Return whether a change was made to the object that contains a place."""
+    # If both name a port by its UUID, compare the UUIDs, because another port
+    # may have had this address.
     if place.alias is not None and 'port' in change:
-        # Compare by UUID, because another port may have had this address.
         return bool(place.alias == f'port {change["port"]}')
     return change['object'] in (place.object, place.alias)
 
@@ -279,25 +305,34 @@ def _may_part_still_hold(
 ) -> bool:
     """Return whether a part of a value may still be what a change has set.
 
-    :param change: a change of a value below the place.
+    For example, a change has set ``/extra/rack`` to ``r1``, and the value in
+    question is ``/extra``. If it is ``{'rack': 'r1', …}`` now, the part is
+    still the same.
+
+    :param change: a change of a part of the value.
+    :param place: the place of the value.
     :param present: the current value of the place.
+    :returns: also True if this is unknown.
     """
     path = _path(change)
+    # The mapping or list that had the part must still exist. Capabilities are
+    # an exception: all of them are in one text, which look_up() reads.
     path_of_container = path[:-1]
-    # Capabilities are not in a container, but in a text that look_up() reads.
     if path_of_container != CAPABILITIES:
         container = look_up(present, place.path, path_of_container)
         if not isinstance(container, dict | list):
             return False
     if 'left' in change:
-        # An item of a list was removed, so the next item may have its index.
+        # An item of a list was removed, and the next item may have its index
+        # now, so it is unknown whether the item is gone.
         return True
     part_after = data_path.ABSENT
     if change['op'] != 'remove':
         part_after = change['after']
     if _is_hidden(part_after):
         return True
-    return data_path.same(part_after, look_up(present, place.path, path))
+    part_now = look_up(present, place.path, path)
+    return data_path.same(part_after, part_now)
 
 
 def _path(change: phase_record.Record) -> data_path.Path:
@@ -311,34 +346,40 @@ def _value_at(
 ) -> typing.Any:
     """Return the value of a place before or after a change.
 
-    :param place: the place of the change, or a place below it.
+    :param place: the place of the change, or of a part of its value.
     :param side: ``before`` or ``after``.
-    :returns: :data:`.path.ABSENT` if there was none, :data:`UNKNOWN` if the
-        record hides or shortens it.
+    :returns: the value; :data:`.path.ABSENT` if there was none,
+        :data:`UNKNOWN` if the record hides or shortens it.
     """
     path = _path(change)
-    # "add" has no value before, and "remove" has no value after.
+    # There is no value before an "add", and none after a "remove".
     op_without_value = 'remove'
     if side == 'before':
         op_without_value = 'add'
     if change['op'] == op_without_value:
         return data_path.ABSENT
-    value = change[side]
-    if isinstance(value, str) and _is_hidden(value):
+    whole_value = change[side]
+    if isinstance(whole_value, str) and _is_hidden(whole_value):
         return UNKNOWN
-    # A masked value above the place hides the value of the place.
+    # Secrets are masked in the record. If a value between the path of the
+    # change and the place is masked, the value of the place is hidden in it.
     for end in range(len(path), len(place.path)):
-        above = look_up(value, path, place.path[:end])
-        if isinstance(above, str) and disclosure.is_masked(above):
+        value_around_place = look_up(whole_value, path, place.path[:end])
+        is_text = isinstance(value_around_place, str)
+        if is_text and disclosure.is_masked(value_around_place):
             return UNKNOWN
-    part = look_up(value, path, place.path)
+    part = look_up(whole_value, path, place.path)
     if _is_hidden(part):
         return UNKNOWN
     return part
 
 
 def _is_hidden(value: typing.Any) -> bool:
-    """Return whether a recorded value is masked or shortened."""
+    """Return whether a recorded value is masked or shortened.
+
+    A shortened value is longer than other recorded texts, and ends with an
+    ellipsis.
+    """
     if disclosure.is_masked(value):
         return True
     if not isinstance(value, str):

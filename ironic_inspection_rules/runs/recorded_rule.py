@@ -2,9 +2,11 @@
 
 """A rule in the record of a run.
 
-Code that reads runs uses these classes for both kinds of rules, sensitive or
-not. The places that sensitive rules set are needed only to find the rule that
-set a value: they are stored beside the record, and nobody is shown them.
+The content of a sensitive rule is *withheld*: its record has only its UUID,
+and whether it matched. The *places* that it set, e.g. ``/extra/rack`` of the
+node, are stored beside the record. They are only used to find the rule that
+set a value, and are shown to nobody. Code that reads runs uses these classes
+for both kinds of rules, so that it cannot show a withheld rule by mistake.
 """
 
 from collections.abc import Container, Mapping
@@ -24,26 +26,34 @@ the UUID of the rule; None if there are too many to be kept.
 """
 
 Describe = typing.Callable[[phase_record.Record], disclosure.Entry]
+"""Builds an entry for an answer of the API from the record of a rule."""
 
 
 class Trail(typing.NamedTuple):
-    """The result of following a value back in time, through one rule.
+    """What one rule did to a value, when the value is followed back in time.
 
-    ``is_set`` is whether the rule set the value. Then ``place`` is the place
-    of the value right after the ``change`` that set it; the change is None for
-    a withheld rule. Otherwise ``place`` is the place of the value before the
-    rule ran. ``is_open`` is whether the rule may have set the value, but the
-    places that it set are not kept.
+    There are three cases:
+
+    - ``is_set``: the rule set the value. ``place`` is the place of the value
+      right after the ``change`` that set it. The change is None for a withheld
+      rule.
+    - ``may_be_set``: the rule may have set the value. It is a withheld rule,
+      and the places that it set are not kept.
+    - Otherwise the rule did not set the value, and ``place`` is the place of
+      the value before the rule ran.
     """
 
     place: recorded_change.RecordedPlace
     change: phase_record.Record | None = None
     is_set: bool = False
-    is_open: bool = False
+    may_be_set: bool = False
 
 
 class RecordedRule:
-    """A rule in the record of a phase."""
+    """A rule in the record of a phase.
+
+    :param fields: the record of the rule, see :mod:`.phase_record`.
+    """
 
     def __init__(self, fields: phase_record.Record) -> None:
         self._fields = fields
@@ -51,24 +61,27 @@ class RecordedRule:
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         """Find the change of this rule that last set a value.
 
-        An action that set the same value that was already there also counts.
+        The changes are searched first. If none of them set the value, an
+        action may have *confirmed* it: it set the value to what it already
+        was. This also counts.
 
         :param place: the place of the value after the rule ran.
         """
+        # Go back through the changes, from the last one to the first. A change
+        # that removed an item of a list moved the items behind it, so the
+        # place of the value may be another one before the change.
         changes = self._fields['changes']
-        # Item n is the place of the value before the last n changes, because
-        # the changes are looked at from the last one to the first.
+        # places[n] is the place of the value before the last n changes.
         places = [place]
         for change in reversed(changes):
             if recorded_change.sets(change, place):
                 return Trail(place, change, is_set=True)
             place = recorded_change.place_before(change, place)
             places.append(place)
-        # No change set the value, but an action may have confirmed it.
         for confirmation in reversed(self._fields.get('confirmed', ())):
             # "earlier" is the number of changes before the action. It is
-            # missing if no change has moved a value. All places are the same
-            # in this case.
+            # missing if no change has moved an item, because all places are
+            # then the same.
             changes_before = confirmation.get('earlier', len(changes))
             changes_after = len(changes) - changes_before
             place_then = places[changes_after]
@@ -77,10 +90,11 @@ class RecordedRule:
         return Trail(place)
 
     def described(self, describe: Describe) -> disclosure.Entry:
-        """Return the result of ``describe``, or that the rule is withheld.
+        """Return an entry about this rule for an answer of the API.
 
-        Only this method passes the fields to ``describe``, so that no caller
-        gets the fields of a withheld rule.
+        For a withheld rule, it is ``{'rule': {'uuid': UUID}, 'withheld':
+        True}``. For any other rule, ``describe`` builds it. ``describe`` is
+        called only here, so that it never gets the fields of a withheld rule.
         """
         return describe(self._fields)
 
@@ -100,7 +114,7 @@ class WithheldRule(RecordedRule):
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
         if self._places is None:
             # The rule set so many places that they were not kept.
-            return Trail(place, is_open=True)
+            return Trail(place, may_be_set=True)
         return Trail(
             place, is_set=recorded_change.is_among(self._places, place)
         )
@@ -115,8 +129,9 @@ class WithheldRule(RecordedRule):
 def read(
     fields: phase_record.Record, places: Places | None = None
 ) -> RecordedRule:
-    """Read a rule of the record of a phase.
+    """Return a rule of the record of a phase, as one of the two classes.
 
+    :param fields: the record of the rule.
     :param places: the places that the sensitive rules of the phase set.
     """
     if fields.get(disclosure.WITHHELD):
@@ -127,41 +142,43 @@ def read(
 def places_of(outcome: runner.PhaseOutcome) -> Places:
     """Return the places that the sensitive rules of a phase set.
 
-    The record of the phase does not show them.
+    Their number is limited. If a rule set more places, none of its places are
+    kept: with only some of them, a value at a missing place would seem to be
+    set by another rule.
 
     :returns: the places by the UUID of the rule, e.g.
-        ``{UUID: [['node', '/extra/rack']]}``; None for a rule that set more
-        places than are kept.
+        ``{UUID: [['node', '/extra/rack']]}``; None instead of the list for a
+        rule that set too many places.
     """
     places: Places = {}
-    # Every rule has the full room for itself.
+    # How many more places may be kept of every rule.
     room_by_rule: dict[str, phase_record.Room] = {}
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
-        name = change.object
+        object_name = change.object
         if change.port:
-            # Use the UUID, because the address of a port may change.
-            name = f'port {change.port}'
-        place = change.place
+            # Name the port by its UUID, because its address may change.
+            object_name = f'port {change.port}'
+        tokens = change.place
         if change.left is not None:
             # The change removed an item of a list, and moved the items behind
             # it. "-" instead of the index stands for any item.
-            place = (*place[:-1], data_path.APPEND)
-        path = data_path.pointer(place)
+            tokens = (*tokens[:-1], data_path.APPEND)
+        path = data_path.pointer(tokens)
         if uuid not in room_by_rule:
             room_by_rule[uuid] = phase_record.Room(
                 phase_record.LONGEST_RECORD, phase_record.MOST_CHANGES
             )
             places[uuid] = []
-        if not room_by_rule[uuid].take(path):
-            # Keep either all places of a rule or none, because a value at a
-            # missing place would seem to be set by another rule.
+        # This counts the place, and returns False if there are too many.
+        has_room = room_by_rule[uuid].take(path)
+        if not has_room:
             places[uuid] = None
         places_of_rule = places[uuid]
-        # None if there was no room for this place or for an earlier one.
+        # It stays None after there was no room once.
         if places_of_rule is not None:
-            places_of_rule.append([name, path])
+            places_of_rule.append([object_name, path])
     return places
 
 
@@ -170,10 +187,12 @@ def for_readers(
     places: Mapping[str, Places],
     open_rules: Container[str],
 ) -> tuple[dict[str, phase_record.Record], dict[str, Places]]:
-    """Return the records of a run as anybody may see them.
+    """Return the records of a run in a form that anybody may see.
 
-    Rules that have become sensitive since the run, or that are unknown now,
-    are withheld. Built-in rules, which have no revision, cannot have changed.
+    A stored record may have the content of a rule that became sensitive only
+    after the run. This content is replaced with ``'withheld': True``, and so
+    is the content of a rule that no longer exists and may have been sensitive.
+    The places of its changes are moved to the places of withheld rules.
 
     :param phases: the records as they are stored, by phase.
     :param places: the places that sensitive rules set, by phase.
@@ -191,13 +210,14 @@ def for_readers(
                 if not _is_to_be_withheld(rule, open_rules):
                     shown_rules.append(rule)
                     continue
-                withheld = {
+                rule_without_content = {
                     'uuid': rule['uuid'],
                     phase_record.MATCHED: phase_record.was_matched(kind, rule),
                     disclosure.WITHHELD: True,
                 }
-                shown_rules.append(withheld)
-                # These places still tell that this rule set a value.
+                shown_rules.append(rule_without_content)
+                # With these places, a search for the rule that set a value
+                # still finds this rule.
                 places_of_phase[rule['uuid']] = _places_of_changes(rule)
             record[kind] = shown_rules
         disclosed[phase] = record
@@ -209,10 +229,17 @@ def for_readers(
 def _is_to_be_withheld(
     rule: phase_record.Record, open_rules: Container[str]
 ) -> bool:
-    """Return whether to withhold a rule that was not withheld when it ran."""
+    """Return whether to withhold a rule that was not withheld when it ran.
+
+    :param rule: the record of the rule.
+    :param open_rules: the UUIDs of stored rules that are known and not
+        sensitive.
+    """
     if rule.get(disclosure.WITHHELD):
-        # The rule is already withheld.
+        # The record already has no content.
         return False
+    # Built-in rules have no revision. They cannot become sensitive while the
+    # service runs.
     is_built_in = rule.get('revision') is None
     return not is_built_in and rule['uuid'] not in open_rules
 
@@ -224,13 +251,16 @@ def _places_of_changes(rule: phase_record.Record) -> list[list[str]]:
 
 
 def _place_of_change(change: phase_record.Record) -> list[str]:
-    """Return the object of a recorded change, and a path in it.
+    """Return the object of a recorded change, and the path of its value.
 
-    For example, ``['node', '/extra/rack']``.
+    For example, ``['node', '/extra/rack']``, or ``['port <UUID>', '/extra']``.
+
+    :param change: a change in the record of a rule.
     """
-    name: str = change['object']
+    object_name: str = change['object']
     if 'port' in change:
-        name = f'port {change["port"]}'
+        # Name the port by its UUID, because its address may change.
+        object_name = f'port {change["port"]}'
     path: str = change['path']
     if 'left' in change:
         # The change removed an item of a list, and moved the items behind it.
@@ -240,4 +270,4 @@ def _place_of_change(change: phase_record.Record) -> list[str]:
     elif 'at' in change:
         # The change appended an item, and this path has its index.
         path = change['at']
-    return [name, path]
+    return [object_name, path]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Records a run while it lasts, and removes old runs.
+"""Records a run while it lasts, and removes old data.
 
-A run records what the rules of every phase did. It is stored once, after the
-inspection has ended with or without an error.
+A run records what the rules of every phase did in one inspection. It is stored
+once, after the inspection has ended with or without an error. With durable
+inspection, an inspection may take several attempts, which share one run.
 """
 
 from collections.abc import Callable, Collection
@@ -102,10 +103,10 @@ class RunRecorder:
         }
 
     def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
-        """Record a phase of an earlier attempt, and the phases before it.
+        """Add a phase of an earlier attempt, and the phases before it.
 
-        :param saved: the result of :meth:`checkpoint` in that attempt; None if
-            it saved none.
+        :param saved: the result of :meth:`checkpoint` in the earlier attempt;
+            None if it saved none.
         """
         if saved and saved['record']:
             self.revision = saved['revision']
@@ -123,18 +124,22 @@ def prepare_run(
     mask: bool,
     days: int = 0,
 ) -> Store:
-    """Return the function that stores a run that has ended.
+    """Store the data of a machine, and return a function that stores its run.
 
-    The data of the machine are stored immediately and separately, because a
-    run without them is better than none if that fails. If the run is not
-    stored, they are removed later. The run of an inspection that passes has no
-    data, because Ironic itself stores them.
+    The data are stored immediately and separately: if this fails, a run
+    without them can still be stored. If the run is not stored later, the
+    cleaner removes the data.
+
+    - The run of a failed inspection keeps the data of the machine. If the
+      inspection passed, Ironic itself stores the data.
+    - The history, if it is enabled, keeps the data of every inspection.
 
     :param findings: the data of the machine; None if there are none to keep.
     :param error: why the inspection failed; None if it passed.
-    :param keep: the number of runs of every event that are kept of a node.
+    :param keep: how many runs of a node are kept of every event.
     :param mask: whether to mask secrets in the data.
-    :param days: for how many days the history keeps the data; 0 for none.
+    :param days: for how many days the history keeps the data; 0 if there is no
+        history.
     """
     result = history.OK
     if error is not None:
@@ -151,39 +156,39 @@ def prepare_run(
         'phases': run.phases,
         'places': run.places or None,
     }
-    inspection = None
+    inspection_of_history = None
     try:
         if findings is not None and error is not None and keep:
+            # The digest by which the stored data are found.
             values['content'] = content.store(findings.data(mask))
-        # The history has the data of every inspection.
         if findings is not None and days:
             document = history.document(findings, values, run.errors, mask)
-            inspection = history.prepare(run.uuid, node, document)
+            inspection_of_history = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 
     store_run = functools.partial(db_run.record_run, values=values, keep=keep)
-    if inspection is None:
+    if inspection_of_history is None:
         return store_run
-    store_inspection = functools.partial(
+    store_in_history = functools.partial(
         db_history.record,
-        values=inspection.values,
-        new_stays=inspection.new_stays,
-        end_times=inspection.end_times,
+        values=inspection_of_history.values,
+        new_stays=inspection_of_history.new_stays,
+        end_times=inspection_of_history.end_times,
     )
 
     def store_both(connection: typing.Any) -> None:
         # Use the same transaction, because one is faster than two.
         store_run(connection)
-        store_inspection(connection)
+        store_in_history(connection)
 
     return store_both
 
 
 def warn_of_loss(node: typing.Any, exc: Exception) -> None:
-    """Log that a run, or a part of it, cannot be stored.
+    """Log that a run, or the data of its machine, cannot be stored.
 
-    :param exc: the reason.
+    :param exc: the error of the database.
     """
     LOG.warning(
         'What the rules did to node %(node)s is not kept: %(error)s',
@@ -207,24 +212,28 @@ def forget(node_uuids: Collection[str]) -> None:
 
 
 class Cleaner:
-    """Removes old data from time to time, a little at a time."""
+    """Removes old data, a little at the end of every inspection."""
 
     def __init__(self) -> None:
-        self._due = 0.0
+        # Time of the monotonic clock before which nothing is removed.
+        self._next_removal = 0.0
 
     def clean(self, days: int) -> None:
-        """Remove inspections that are too old, and data that no row names.
+        """Remove old inspections from the history, and data that nobody needs.
 
-        Every inspection calls this. After a call that removed nothing, it does
-        nothing for ten minutes. An error of the database is only logged.
+        One call removes a limited number of rows, so that no inspection takes
+        long. If there was nothing to remove, the calls of the next ten minutes
+        do nothing. An error of the database is only logged.
 
         :param days: for how many days history is kept; 0 to keep nothing.
         """
-        if time.monotonic() < self._due:
+        if time.monotonic() < self._next_removal:
             return
-        before = timeutils.utcnow() - datetime.timedelta(days=days)
+        oldest_to_keep = timeutils.utcnow() - datetime.timedelta(days=days)
         try:
-            removed = db_history.expire(before) + content.sweep()
+            removed_rows = db_history.expire(oldest_to_keep)
+            # Remove documents to which no row refers.
+            removed_documents = content.sweep()
         except db_exc.DBError as exc:
             # The inspection has already ended, and the next one tries again.
             LOG.warning(
@@ -233,8 +242,8 @@ class Cleaner:
             return
         # If something was removed, there may be more, and the next inspection
         # continues.
-        if not removed:
-            self._due = time.monotonic() + _CLEANING_PERIOD
+        if not removed_rows and not removed_documents:
+            self._next_removal = time.monotonic() + _CLEANING_PERIOD
 
 
 cleaner = Cleaner()

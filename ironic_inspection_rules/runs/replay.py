@@ -2,10 +2,15 @@
 
 """Replays kept inspections with their own rules or with other rules.
 
-Nothing is guessed. Every phase gets the facts that it had in the inspection,
-except for changes by other rules in the previous phase. It is unknown how
-hooks would have reacted to these changes, and how an inspection would have
-continued that ended with an error.
+The history keeps the data, the *facts*, that every phase of an inspection had,
+and what its rules did. First the inspection is repeated with the rules of its
+time. If it does not end as before, other rules cannot be compared with it.
+Otherwise other rules run on the same facts, and their changes in a phase are
+added to the facts of the next phase. ``then`` stands for a phase with the
+rules of its time, and ``now`` for the same phase with the other rules.
+
+Nothing is guessed. How hooks would have reacted to other changes, and how an
+inspection would have continued after an error, is unknown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +44,7 @@ Data = dict[str, typing.Any]
 
 
 class Incomparable(Exception):
-    """The run depends on something unknown; the message says on what."""
+    """A result depends on something unknown; the message says on what."""
 
 
 class PhaseEnd(typing.NamedTuple):
@@ -50,14 +55,16 @@ class PhaseEnd(typing.NamedTuple):
 
 
 Ends = dict[str, PhaseEnd]
+"""The ends of phases, by phase, in their order."""
 
 
 class Past:
     """An inspection that the history keeps, to be run again.
 
-    :param find_previous: returns the data that the inspection before had
-        stored; None if they are unknown. It is called if a rule reads these
-        data and no rule did so in the inspection.
+    :param document: the kept data of the inspection, see :mod:`.history`.
+    :param find_previous: returns the data that the previous inspection stored;
+        None if they are unknown. It is called only if a rule reads these data,
+        and the document does not have them.
     :raises: Incomparable if something that the inspection depends on was not
         kept.
     """
@@ -69,19 +76,22 @@ class Past:
     ) -> None:
         self._document = document
         self._find_previous = find_previous
-        # The data that the inspection before had stored. They are kept if a
-        # rule read them in this inspection.
+        # The data that the previous inspection stored. The document has them
+        # if a rule read them in this inspection; None if there were none.
         self._previous: Data | None = document.get('previous')
         self._is_previous_known = 'previous' in document
         if not document.get('options'):
             raise Incomparable(_('what its rules went by is not kept'))
-        # "phases" has the records of what rules did, "facts" the data that
-        # they found. These are the phases that have only one of the two.
-        incomplete = document['phases'].keys() ^ document['facts'].keys()
-        if incomplete:
+        # For a phase that ran, "phases" must have the record of what its rules
+        # did, and "facts" the data that they read. Find phases with only one
+        # of them.
+        incomplete_phases = (
+            document['phases'].keys() ^ document['facts'].keys()
+        )
+        if incomplete_phases:
             raise Incomparable(
                 _('what the phase "%s" found or did is not kept')
-                % min(incomplete)
+                % min(incomplete_phases)
             )
         self.options: str = document['options']
         self.phases = [
@@ -96,13 +106,13 @@ class Past:
         return revision
 
     def facts(self, phase: str, plans: Plans) -> working_copy.Facts:
-        """Return the facts at the beginning of a phase.
+        """Return the kept facts at the beginning of a phase.
 
-        :param plans: the rules to run. If they read data that the inspection
-            before had stored, these data are looked up.
+        :param plans: the rules to run, by phase. If one of them reads the data
+            of the previous inspection, these are looked up once.
         :raises: Incomparable if the rules read unknown data.
         """
-        facts = self._document['facts'][phase]
+        kept_facts = self._document['facts'][phase]
         reads_previous = any(
             plan.reads_previous for plan in plans.get(phase, ())
         )
@@ -113,19 +123,20 @@ class Past:
                     _('what had been stored before it is not known')
                 )
             self._is_previous_known = True
-        # The data of a phase are kept as a patch against the posted data.
+        # Hooks may have changed the posted data before the phase. These
+        # changes are kept as two patches of the posted data.
         inventory = document_patch.apply(
-            self._document['inventory'], facts['inventory']
+            self._document['inventory'], kept_facts['inventory']
         )
         plugin_data = document_patch.apply(
-            self._document['plugin_data'], facts['plugin_data']
+            self._document['plugin_data'], kept_facts['plugin_data']
         )
         return working_copy.Facts(
             inventory,
             plugin_data,
-            facts['node'],
-            tuple(facts['ports']),
-            tuple(facts['port_groups']),
+            kept_facts['node'],
+            tuple(kept_facts['ports']),
+            tuple(kept_facts['port_groups']),
             self._previous,
         )
 
@@ -136,9 +147,11 @@ class Past:
 
     @property
     def ending(self) -> Data:
-        """The end of the inspection: ``result``, ``error`` and ``matched``.
+        """How the inspection ended.
 
-        ``matched`` has the UUIDs of the rules that matched, in their order.
+        For example, ``{'result': 'failed', 'error': 'the disk is too small',
+        'matched': [UUID]}``: ``matched`` has the UUIDs of the rules that
+        matched, in the order in which they ran.
         """
         matched = []
         for phase in model.PHASES:
@@ -159,17 +172,20 @@ class Past:
         the results of other rules can be compared with it.
 
         :param plans: the rules of its time, by phase.
-        :returns: the ends of the phases, and a sentence about the first
-            difference; None instead of the sentence if there is no difference.
+        :param limits: the limits of every phase.
+        :returns: two values: the ends of the phases; and a sentence about the
+            first difference, or None if there is no difference.
         :raises: Incomparable if a difference may have other reasons, or if the
             rules read unknown data.
         """
+        # Run the phases, up to an error.
         ends: Ends = {}
         for phase in self.phases:
             facts = self.facts(phase, plans)
             ends[phase] = _run_phase(ends, plans, phase, facts, limits)
             if ends[phase].outcome.error:
                 break
+        # Compare them with what the phases did in the inspection.
         for phase, end in ends.items():
             deviation = self._find_deviation(phase, end)
             if deviation is not None:
@@ -177,19 +193,21 @@ class Past:
         return ends, None
 
     def _find_deviation(self, phase: str, end: PhaseEnd) -> str | None:
-        """Return how the end of a repeated phase differs from the kept end.
+        """Return how a repeated phase differs from the kept phase.
 
-        The phase was repeated with the rules of its time. If it ends
-        differently, other rules cannot be compared with it.
+        Both ran the rules of its time. They are compared by their errors, and
+        by what their rules did.
 
-        :returns: a sentence; None if both ends are the same.
+        :param end: the end of the repeated phase.
+        :returns: a sentence; None if there is no difference.
         :raises: Incomparable if the difference may have other reasons.
         """
         record_then = self._document['phases'][phase]
+        # The time that the phase took, 0.0 here, is not compared.
         record_now = phase_record.of_phase(end.outcome, 0.0)
         error_then = None
         kept_error = self.error(phase)
-        # A replay saves nothing, so it cannot have an error of saving.
+        # A replay saves nothing, so it cannot repeat an error of saving.
         if kept_error is not None and not kept_error['saving']:
             error_then = kept_error['text']
         error_now = None
@@ -201,6 +219,7 @@ class Past:
         if not has_other_error and not has_other_effects:
             return None
         self._refuse_other_reasons(phase, has_other_error)
+        # Describe the difference as exactly as possible.
         differences = _describe_other_matches(record_then, end.outcome)
         if has_other_error:
             differences.append(
@@ -208,6 +227,7 @@ class Past:
                 % {'then': error_then or 'ok', 'now': error_now or 'ok'}
             )
         if not differences:
+            # The same rules matched, but made other changes.
             differences.append(_('its rules do not do the same'))
         return _('phase "%(phase)s": %(what)s') % {
             'phase': phase,
@@ -215,19 +235,20 @@ class Past:
         }
 
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
-        """Check that a deviation has no reason outside of the kept data.
+        """Check that a difference has no reason outside of the kept data.
 
-        :param has_other_error: whether the phase ended with another error, or
-            ended with an error only one of the two times.
-        :raises: Incomparable if the reason may be the time that the rules
-            took, a server that they called, or a secret.
+        There are three such reasons: a limit on time or operations, the answer
+        of a server, and secrets, which are masked in the kept data.
+
+        :param has_other_error: whether the repeated phase ended with another
+            error than the kept phase, or with an error in only one of both.
+        :raises: Incomparable if the difference may have one of these reasons.
         """
-        error = self.error(phase)
-        if error and has_other_error and error['limit']:
+        kept_error = self.error(phase)
+        if kept_error and has_other_error and kept_error['limit']:
             raise Incomparable(_('it took as long as it may'))
-        if error and has_other_error and error['op'] == 'api-call':
+        if kept_error and has_other_error and kept_error['op'] == 'api-call':
             raise Incomparable(_('it ended with what was called then'))
-        # Secrets that the rules could read are masked in the kept data.
         mask_secrets = json.loads(self.options)['mask_secrets']
         saw_secrets = disclosure.may_show_secrets(mask_secrets)
         if saw_secrets and disclosure.is_masked(self._document):
@@ -237,16 +258,20 @@ class Past:
 def _describe_other_matches(
     record_then: phase_record.Record, outcome: runner.PhaseOutcome
 ) -> list[str]:
-    """Return a sentence for every rule that matched only then or only now."""
-    then = {rule['uuid'] for rule in record_then['rules']}
-    now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
+    """Return a sentence for every rule that matched in only one of two phases.
+
+    :param record_then: the record of the kept phase.
+    :param outcome: the outcome of the repeated phase.
+    """
+    matched_then = {rule['uuid'] for rule in record_then['rules']}
+    matched_now = {rule.rule.uuid for rule in outcome.traces if rule.matched}
     differences = [
         _('rule %s matched, and does not') % uuid
-        for uuid in sorted(then - now)
+        for uuid in sorted(matched_then - matched_now)
     ]
     differences += [
         _('rule %s did not match, and does') % uuid
-        for uuid in sorted(now - then)
+        for uuid in sorted(matched_now - matched_then)
     ]
     return differences
 
@@ -256,16 +281,22 @@ def compare(
 ) -> Data:
     """Run other rules on a kept inspection, and compare the results.
 
-    The results are compared at the end of the last phase that both have run.
+    For example, if the other rules set another rack::
+
+        {'result': 'ok', 'error': None, 'matched': [UUID], 'differs': True,
+         'changes': [{'object': 'node', 'path': '/extra/rack', …}]}
 
     :param base: the ends of the phases with the rules of its time.
     :param plans: the other rules, by phase.
-    :returns: ``result``, ``error``, ``matched``, the ``changes`` from the
-        machine with the rules of its time to the machine with the other rules,
-        and whether anything ``differs``.
+    :param limits: the limits of every phase.
+    :returns: how the inspection ends with the other rules; the UUIDs of the
+        rules that matched; the ``changes`` that lead from the machine with the
+        rules of its time to the machine with the other rules; and whether the
+        machine or the error ``differs``.
     :raises: Incomparable if the result depends on unknown data.
     """
     ends = _run_phases(past, base, plans, limits)
+    # Compare the machine at the end of the last phase that both have run.
     last_phase = list(ends)[-1]
     end_then = base[last_phase]
     end_now = ends[last_phase]
@@ -301,7 +332,11 @@ def _run_phases(
 ) -> Ends:
     """Run the phases of a kept inspection with other rules, up to an error.
 
+    Every phase gets its kept facts. The changes that the other rules made in
+    the previous phase are added to them.
+
     :param base: the ends of the phases with the rules of its time.
+    :param plans: the other rules, by phase.
     :returns: the ends with the other rules, in the order of the phases; at
         least one.
     :raises: Incomparable if the rules read unknown data.
@@ -311,8 +346,7 @@ def _run_phases(
     for phase in base:
         facts = past.facts(phase, plans)
         if phase_before is not None:
-            # Add the changes that the other rules made in the phase before.
-            facts = _rebase(
+            facts = _add_other_changes(
                 facts,
                 then=base[phase_before].facts,
                 now=ends[phase_before].facts,
@@ -333,24 +367,28 @@ def _predict_result(
 ) -> tuple[str, str | None]:
     """Return the result of an inspection with other rules, and its error.
 
+    - If the phase now ends with an error, the inspection fails.
+    - If only the rules of its time ended with an error, the inspection would
+      continue. How it would end is unknown, unless this is the last phase.
+    - If Ironic refused to save the changes, and they are other ones now, it is
+      unknown whether Ironic would save these.
+    - Otherwise the inspection ends as it did.
+
     :param phase: the last phase that ran.
     :param then: the end of this phase with the rules of its time.
     :param now: the end of this phase with the other rules.
     :param has_other_changes: whether the other rules make other changes.
-    :returns: e.g. ``('failed', 'the disk is too small')``; the result is
-        :data:`UNKNOWN` if the inspection would have continued.
+    :returns: e.g. ``('failed', 'the disk is too small')``, ``('ok', None)`` or
+        ``('unknown', None)``.
     """
     if now.outcome.error:
         return history.FAILED, str(now.outcome.error)
     if then.outcome.error:
-        # The inspection ended here with an error, but would now continue. How
-        # it would end is unknown, unless this is the last phase.
         if phase == model.MAIN:
             return history.OK, None
         return UNKNOWN, None
-    error_then = past.error(phase)
-    if error_then and error_then['saving'] and has_other_changes:
-        # It is unknown whether Ironic would save the other changes.
+    kept_error = past.error(phase)
+    if kept_error and kept_error['saving'] and has_other_changes:
         return UNKNOWN, None
     return past.ending['result'], past.ending['error']
 
@@ -364,13 +402,15 @@ def _run_phase(
 ) -> PhaseEnd:
     """Run the rules of a phase on a machine, and return how it ends.
 
+    Values that sensitive rules have set in this or an earlier phase must not
+    appear in the results. Their places are collected as ``withheld_places``.
+
     :param ends_before: the ends of the earlier phases of this replay.
-    :param facts: the data of the machine at the beginning of the phase. They
-        were kept by the inspection, or are based on kept data.
+    :param plans: the rules to run, by phase.
+    :param facts: the data of the machine at the beginning of the phase.
     """
-    # Suppose that a sensitive rule has set a password at node.extra.token. The
-    # results of a replay must leave out the values at such places. Kept data
-    # do not show these places, but the earlier phases of this replay do.
+    # Kept data do not show which places sensitive rules have set. The earlier
+    # phases of this replay do.
     withheld_places: frozenset[views.Place] = frozenset()
     for end in ends_before.values():
         withheld_places |= end.facts.withheld_places
@@ -383,19 +423,21 @@ def _run_phase(
         keep=True,
         limits=limits[phase],
     )
-    # After most kinds of errors, the phase changes nothing.
+    # After most kinds of errors, the changes of the phase are not kept.
     if outcome.keeps_changes:
         facts = evaluation.facts_after_phase(facts, target, outcome, phase)
-    # Also withhold the values that sensitive rules of this phase have set.
+    # Add the places that sensitive rules of this phase have set.
     facts = evaluation.add_withheld_places(facts, target)
     return PhaseEnd(outcome, facts)
 
 
 def failure_key(error: exceptions.RuleError | None) -> typing.Any:
-    """Return the type, op and reason of a failure, to compare failures.
+    """Return the type, op and reason of an error, to compare two errors.
 
-    The name of the rule is excluded, because the rules that are tried may have
-    other names.
+    The name of the rule is left out, because the same rule may have another
+    name in the rules that are tried.
+
+    :returns: None for None.
     """
     if error is None:
         return None
@@ -403,21 +445,27 @@ def failure_key(error: exceptions.RuleError | None) -> typing.Any:
 
 
 def _reduce_to_effects(phase: phase_record.Record) -> typing.Any:
-    """Return what the rules of a phase did, without times and reasons."""
+    """Return what the rules of a phase did, in a form that can be compared.
+
+    :param phase: the record of a phase.
+    :returns: the lists of rules of the record, without reasons.
+    """
     effects = {}
     for kind in phase_record.KINDS:
         effects[kind] = [_without_reasons(rule) for rule in phase[kind]]
-    # Convert tuples to lists: a new record has tuples, a stored one has lists.
+    # A new record has tuples where a stored record has lists. Convert them to
+    # JSON and back, so that both have lists.
     return json.loads(json.dumps(effects, default=str))
 
 
 def _without_reasons(rule: phase_record.Record) -> phase_record.Record:
     """Return the record of a rule without the reasons of its conditions.
 
-    Reasons are dropped because their wording may change between releases.
+    Reasons are sentences whose wording may change between releases, so they
+    are not compared.
     """
-    # The record of a sensitive rule has no conditions, and "when" exists only
-    # if an action had conditions or did not run.
+    # The record of a sensitive rule has no conditions. "when" exists only if
+    # an action had conditions or did not run.
     conditions = [
         _without_reason(condition) for condition in rule.get('conditions', ())
     ]
@@ -437,20 +485,22 @@ def _without_reason(record: phase_record.Record) -> phase_record.Record:
     return {name: value for name, value in record.items() if name != 'reason'}
 
 
-def _rebase(
+def _add_other_changes(
     facts: working_copy.Facts,
     then: working_copy.Facts,
     now: working_copy.Facts,
 ) -> working_copy.Facts:
-    """Return the facts of a phase, given another result of the phase before.
+    """Return the facts of a phase with the changes that other rules made.
 
-    Ironic and its hooks also change the machine between two phases. The result
-    has both these changes, from ``then`` to ``facts``, and the changes by the
-    other rules, from ``then`` to ``now``.
+    The other rules ran in the previous phase, and their changes are the
+    difference from ``then`` to ``now``. Ironic and its hooks have also changed
+    the machine between the two phases, from ``then`` to ``facts``. The result
+    has both changes.
 
     :param facts: the kept facts at the beginning of the phase.
-    :param then: the facts after the phase before, with the rules of its time.
-    :param now: the facts after the phase before, with the other rules.
+    :param then: the facts after the previous phase, with the rules of its
+        time.
+    :param now: the facts after the previous phase, with the other rules.
     """
     plugin_data = _merge(facts.plugin_data, then.plugin_data, now.plugin_data)
     if then.node is None:
@@ -484,48 +534,55 @@ def _merge_traits(
 ) -> list[str]:
     """Return traits after applying the change from ``then`` to ``now``.
 
+    Traits that are only in ``then`` are removed, and traits that are only in
+    ``now`` are added.
+
     :param traits: the kept traits at the beginning of a phase.
-    :param then: the traits after the phase before, with the rules of its time.
-    :param now: the traits after the phase before, with the other rules.
+    :param then: the traits after the previous phase, with the rules of its
+        time.
+    :param now: the traits after the previous phase, with the other rules.
     """
     merged = []
     for name in traits:
         is_removed = name in then and name not in now
         if not is_removed:
             merged.append(name)
-    known = {*then, *traits}
-    merged += [name for name in now if name not in known]
+    # A trait in "then" was not added. If it is not in "traits", a hook has
+    # removed it.
+    names_not_to_add = {*then, *traits}
+    merged += [name for name in now if name not in names_not_to_add]
     return merged
 
 
 def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     """Return a value after applying the change from ``then`` to ``now``.
 
-    With ``{'a': 1}`` then and ``{'a': 3}`` now, ``{'a': 1, 'b': 2}`` becomes
-    ``{'a': 3, 'b': 2}``. Only mappings are merged: a list that has changed is
-    taken from ``now`` as a whole.
+    - If the other rules made no change, the value stays.
+    - Mappings are merged name by name. With ``{'a': 1}`` then and ``{'a': 3}``
+      now, the value ``{'a': 1, 'b': 2}`` becomes ``{'a': 3, 'b': 2}``.
+    - Any other value, e.g. a list, is taken from ``now`` as a whole.
 
-    :param value: the kept value of a part of a machine at the beginning of a
-        phase.
-    :param then: the same part after the phase before, with the rules of its
+    :param value: the kept value at the beginning of a phase. Like the other
+        two values, it may be :data:`.path.ABSENT`.
+    :param then: the value after the previous phase, with the rules of its
         time.
-    :param now: the same part after the phase before, with the other rules.
+    :param now: the value after the previous phase, with the other rules.
     :returns: the merged value; :data:`.path.ABSENT` if it was removed.
     """
     if data_path.same(then, now):
         return value
-    are_mappings = all(isinstance(side, dict) for side in (value, then, now))
+    are_mappings = all(isinstance(state, dict) for state in (value, then, now))
     if not are_mappings:
         return now
     merged = dict(value)
     for name in {**then, **now}:
-        item = _merge(
+        merged_item = _merge(
             value.get(name, data_path.ABSENT),
             then.get(name, data_path.ABSENT),
             now.get(name, data_path.ABSENT),
         )
-        if item is data_path.ABSENT:
+        if merged_item is data_path.ABSENT:
             merged.pop(name, None)
         else:
-            merged[name] = item
+            merged[name] = merged_item
     return merged

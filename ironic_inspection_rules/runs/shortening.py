@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shortens values and messages that are too long to be kept."""
+"""Shortens values and messages that are too long to be kept.
+
+A shortened value is the beginning of its JSON text and an ellipsis: a list of
+1000 disks becomes the text ``[{"name": "sda", "size": 480103981056}, {"na…``.
+Unknown machines choose how large values are, so a value is shortened without
+encoding all of it.
+"""
 
 from collections.abc import Iterable, Iterator
 import json
@@ -37,32 +43,36 @@ def shorten(
 
     :param value: plain JSON data.
     :param longest: maximum length of the value, in characters of JSON.
-    :param path: the path of the value; secrets are recognized by their names.
-    :returns: the value, or the beginning of its text and an ellipsis if it is
-        too long; and its approximate length in characters of JSON, which is 0
-        for None, because None stands for no value.
+    :param path: the path of the value, e.g. ``('extra', 'password')``. Secrets
+        are recognized by the names in it.
+    :returns: two items: the value, or a shortened text if it is too long; and
+        its approximate length in characters of JSON.
     """
     if value is None:
+        # None stands for no value, which has no length.
         return None, 0
-    # The digits of a short number need not be counted.
     is_short_number = isinstance(value, float)
     if isinstance(value, int):
         is_short_number = value.bit_length() < _SHORT_NUMBER
     if is_short_number:
+        # Do not spend time on counting its digits.
         return disclosure.value_at(path, value), _LENGTH_OF_SHORT
+    # Drop the rest of a value that is clearly too long, before the slower
+    # steps below.
     beginning = value
-    is_whole = True
-    # A text that is not too long is used unchanged.
-    if not isinstance(value, str) or len(value) > longest:
+    is_complete = True
+    is_short_text = isinstance(value, str) and len(value) <= longest
+    if not is_short_text:
         clip = _Clip(longest)
         beginning = clip.take(value)
-        is_whole = clip.is_whole
+        is_complete = clip.is_complete
     beginning = disclosure.value_at(path, beginning)
+    # Now that secrets are masked, cut the text at its exact length.
     if isinstance(beginning, str):
         text = beginning
     else:
         text = json.dumps(beginning, ensure_ascii=False)
-    if is_whole and len(text) <= longest:
+    if is_complete and len(text) <= longest:
         return beginning, len(text)
     return text[:longest] + ELLIPSIS, longest
 
@@ -70,59 +80,67 @@ def shorten(
 class _Clip:
     """Takes the beginning of a value without looking at the rest.
 
-    :param room: minimum number of characters of JSON to take, if the value has
-        so many.
+    It counts the *room*, which is the number of characters of JSON that may
+    still be taken. The count is a lower bound, so the beginning has at least
+    as many characters as the room, unless the value is shorter.
+
+    :param room: how many characters to take at least.
+    :ivar is_complete: whether the whole value was taken.
     """
 
     def __init__(self, room: int) -> None:
         self._room = room
-        self.is_whole = True
+        self.is_complete = True
 
     def take(self, value: typing.Any) -> typing.Any:
-        """Return the beginning of a value, as long as there is room.
+        """Return the beginning of a value, and reduce the room.
 
-        Texts and keys use up as many characters as they have. An item of a
-        list or a mapping uses up two for its separator, and any other value
-        uses up one, because the shortest number has one digit.
+        - Of a text, the first characters are taken.
+        - Of a mapping or a list, the first items are taken, and of the last
+          one of them only the beginning.
+        - Any other value takes one character of the room, because the shortest
+          number has one digit.
         """
         if isinstance(value, str):
-            return self._cut(value)
+            return self._take_text(value)
         if isinstance(value, dict):
             beginning = {}
-            for key, item in self._first_items(value.items()):
-                # Cut the key before the item, so that it is counted first.
-                name = self._cut(key)
+            for key, item in self._take_items(value.items()):
+                # Take the key before the item, because it comes first in JSON.
+                name = self._take_text(key)
                 beginning[name] = self.take(item)
             return beginning
         if isinstance(value, list):
-            return [self.take(item) for item in self._first_items(value)]
+            return [self.take(item) for item in self._take_items(value)]
         self._room -= 1
-        # Such a number is too long in any case, and Python would refuse to
-        # write its digits.
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
-            self.is_whole = False
+            # This number has more digits than may be kept, and Python would
+            # refuse to write them.
+            self.is_complete = False
             return ELLIPSIS
         return value
 
-    def _cut(self, text: str) -> str:
-        """Return the beginning of a text, and use up room for it."""
-        # A text that is too long is cut one character behind the room. The
-        # room is then negative, so _first_items() yields nothing more.
-        cut = text[: max(self._room, 0) + 1]
-        self.is_whole = self.is_whole and cut == text
-        self._room -= len(cut)
-        return cut
+    def _take_text(self, text: str) -> str:
+        """Return the beginning of a text, and reduce the room by its length.
 
-    def _first_items(
-        self, items: Iterable[typing.Any]
-    ) -> Iterator[typing.Any]:
+        If the text is too long, one character more than the room is taken. The
+        room is then negative, so :meth:`_take_items` takes nothing more.
+        """
+        beginning = text[: max(self._room, 0) + 1]
+        if beginning != text:
+            self.is_complete = False
+        self._room -= len(beginning)
+        return beginning
+
+    def _take_items(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
         """Yield items while there is room.
 
-        Every item uses up room for its separator from the next item.
+        The caller reduces the room by the length of the item. Here it is
+        reduced by 2 for the comma and the space behind the item.
         """
         for item in items:
             if self._room < 0:
-                self.is_whole = False
+                self.is_complete = False
                 return
             self._room -= 2
             yield item

@@ -2,8 +2,16 @@
 
 """Counts how often every rule ran and matched.
 
-An inspection makes no query for this: the counts are added up in memory, and
-written together a few seconds later, or when the process stops.
+An inspection makes no query for this. The counts are added up in memory, and
+are written together a few seconds later, or when the process stops. Every rule
+has one row of counts::
+
+    {'rule_uuid': UUID, 'label': 'UUID (Set the rack)', 'since': TIME,
+     'runs': 12, 'matched': 3, 'failed': 0, 'audited': 0, 'would_fail': 0,
+     'seconds': 0.02, 'last_matched_at': TIME, 'last_matched_node': UUID}
+
+A rule in mode ``audit`` changes nothing. Its matches count as ``matched`` and
+as ``audited``, its failures as ``failed`` and as ``would_fail``.
 """
 
 import collections.abc
@@ -23,8 +31,8 @@ LOG = log.getLogger(__name__)
 Row = dict[str, typing.Any]
 
 FOR_METRICS = frozenset(('label', 'would_fail'))
-"""Fields of a row that are only for metrics: the label of the rule, which is
-its UUID while it did nothing, and the number of failures in mode ``audit``."""
+"""Fields of a row that are only for metrics. The label names the rule; it is
+only the UUID until the rule matches or fails."""
 
 _SUMMED = ('runs', 'matched', 'failed', 'audited', 'would_fail', 'seconds')
 """Fields of a row to which numbers are added."""
@@ -61,18 +69,17 @@ class RuleCounter:
         node_uuid: str | None,
         error: Exception | None = None,
     ) -> None:
-        """Count what the rules of one phase did.
+        """Count what the rules of one phase did, and plan to write the counts.
 
-        :param outcome: the outcome of a run with ``keep``: only rules with a
-            timing are counted.
+        :param outcome: the outcome of the phase, with the time that every rule
+            took. Rules without a time are not counted.
         :param node_uuid: the UUID of the node; None if it is unknown.
         :param error: the error that ended the phase. A RuleError counts as a
             failure of its rule.
         """
         now = timeutils.utcnow().isoformat()
         with self._lock:
-            # This counts all rules that were tried, even if they did not
-            # match.
+            # Count one run of every rule, even if it did not match.
             for uuid, seconds in outcome.timings.items():
                 if uuid not in self._rows:
                     self._rows[uuid] = {
@@ -86,7 +93,7 @@ class RuleCounter:
                 row = self._rows[uuid]
                 row['runs'] += 1
                 row['seconds'] += seconds
-            # These are the rules of mode "audit", which change nothing.
+            # Count what rules in mode "audit" would have done.
             for rule_trace in outcome.audited:
                 row = self._rows[rule_trace.rule.uuid]
                 if rule_trace.matched:
@@ -95,6 +102,7 @@ class RuleCounter:
                     row['label'] = disclosure.label(rule_trace.rule)
                     row['failed'] += 1
                     row['would_fail'] += 1
+            # Count the matches of rules in any mode.
             for rule_trace in (*outcome.traces, *outcome.audited):
                 if rule_trace.matched:
                     row = self._rows[rule_trace.rule.uuid]
@@ -102,24 +110,27 @@ class RuleCounter:
                     row['matched'] += 1
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid
+            # Count the failure of the rule that ended the phase.
             if isinstance(error, exceptions.RuleError):
-                failed = self._rows.get(error.rule_uuid)
-                if failed is not None:
-                    failed['failed'] += 1
-                    failed['label'] = error.rule
+                row_of_failed_rule = self._rows.get(error.rule_uuid)
+                if row_of_failed_rule is not None:
+                    row_of_failed_rule['failed'] += 1
+                    row_of_failed_rule['label'] = error.rule
             self._plan_to_write()
 
     def flush(self) -> None:
-        """Write the counts to the database, or keep them if that fails."""
+        """Write the counts, and keep them in memory if writing fails."""
         with self._writing:
-            # Inspections count in new rows while these rows are written.
+            # Take the rows out, so that inspections can count in new rows
+            # while these rows are written.
             with self._lock:
                 rows = self._rows
                 self._rows = {}
                 timer = self._timer
                 self._timer = None
             if timer is not None:
-                # It is harmless if the timer itself has called this method.
+                # The timer itself may have called this method. Cancelling it
+                # is then harmless.
                 timer.cancel()
             if not rows:
                 return
@@ -138,22 +149,24 @@ class RuleCounter:
     def _put_back(self, rows: dict[str, Row]) -> None:
         """Put rows back that were not written, and plan to write them again.
 
-        Counts that were added meanwhile are added to these rows.
+        The counts of inspections that ended meanwhile are added to these rows.
+
+        :param rows: the rows by the UUID of the rule; changed in place.
         """
         with self._lock:
-            for uuid, later in self._rows.items():
+            for uuid, newer_row in self._rows.items():
                 if uuid not in rows:
-                    rows[uuid] = later
+                    rows[uuid] = newer_row
                     continue
                 row = rows[uuid]
                 for name in _SUMMED:
-                    row[name] += later[name]
-                # The label of a rule that did nothing is only its UUID.
-                if later['matched'] or later['failed']:
-                    row['label'] = later['label']
-                if later['last_matched_at']:
-                    row['last_matched_at'] = later['last_matched_at']
-                    row['last_matched_node'] = later['last_matched_node']
+                    row[name] += newer_row[name]
+                # Otherwise the newer label is only the UUID.
+                if newer_row['matched'] or newer_row['failed']:
+                    row['label'] = newer_row['label']
+                if newer_row['last_matched_at']:
+                    row['last_matched_at'] = newer_row['last_matched_at']
+                    row['last_matched_node'] = newer_row['last_matched_node']
             self._rows = rows
             self._plan_to_write()
 

@@ -81,7 +81,7 @@ class PatchTestCase(base.TestCase):
             )
             patch = self.check(before, after)
             self.assertEqual(steps, len(patch))
-            self.assertIs(steps == 1, document_patch.is_whole(patch))
+            self.assertIs(steps == 1, document_patch.replaces_document(patch))
 
     def test_an_order_is_not_looked_for_at_each_level_of_all(self):
         self.useFixture(

@@ -61,12 +61,12 @@ class ReadTestCase(base.TestCase):
         ):
             trail = recorded_rule.read(WITHHELD, {UUID: places}).follow(PLACE)
             self.assertEqual((PLACE, None), (trail.place, trail.change))
-            self.assertEqual(found, (trail.is_set, trail.is_open))
+            self.assertEqual(found, (trail.is_set, trail.may_be_set))
 
     def test_another_one_is_found_by_its_change(self):
         trail = recorded_rule.read(TOLD, {UUID: None}).follow(PLACE)
         self.assertEqual(
-            (CHANGE, True, False), (trail.change, trail.is_set, trail.is_open)
+            (CHANGE, True, False), (trail.change, trail.is_set, trail.may_be_set)
         )
 
 
