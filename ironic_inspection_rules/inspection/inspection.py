@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The inspection of a node, from its first phase to its stored run."""
+"""The inspection of a node, from its first phase to its stored run.
+
+Ironic inspects a node: it calls hooks with the data that the machine posted,
+and powers the machine off. This module runs rules at the right moments. There
+are three phases of rules. ``early`` has already run in the API, see
+:mod:`.early_phase`. ``preprocess`` runs in :class:`PhaseHook`, and ``main``
+in :func:`apply_rules` or, for a node that was just discovered, in the hook.
+
+The *run* is the record of what the rules of all phases did. It is stored at
+the end. With durable inspection, an inspection may take several *attempts*: a
+later attempt does not run the rules of a phase again, but repeats their
+changes from the *checkpoint* of the phase.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
@@ -55,15 +67,16 @@ would stay in memory until the garbage collector runs.
 """
 
 _NO_FACTS = (history.LOGS, trace.KEY)
-"""Names of plugin data that are not facts of the machine."""
+"""Names of plugin data that do not describe the machine: the logs of the
+ramdisk, and what the rules did."""
 
 
 class Inspection:
     """The inspection of a node, from its first phase to its stored run.
 
     It runs the phases of rules, saves their changes and, at the end, stores
-    what they did as one run. All phases use the rules that were in force in
-    the first phase. :class:`.attempt.Attempt` is an inspection that can be
+    what they did as one run. All phases use the rules that were in force when
+    the first phase began. The subclass :class:`.attempt.Attempt` can be
     repeated after a crash.
 
     :param task: a TaskManager instance with an exclusive lock.
@@ -96,21 +109,23 @@ class Inspection:
         self._inventory: dict[str, Any] | None = None
         # Hooks and rules change the plugin data in place.
         self._plugin_data: dict[str, Any] = {}
-        # Shallow copies of the plugin data before and after the rules of every
-        # phase.
+        # For every phase, a shallow copy of the plugin data before its rules
+        # ran, and one after they ran.
         self._around_rules: list[tuple[dict, dict]] = []
         # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
-        # Built-in rules and settings; the history keeps them for replays.
+        # Built-in rules and settings, as JSON text. The history keeps them, so
+        # that the inspection can be replayed.
         self._options: str | None = None
-        # Whether a phase has begun, on a node on which rules run.
+        # Whether rules run on this node, and a phase has begun.
         self._has_run_rules = False
-        # Whether a rule reads the data that the previous inspection stored,
-        # and its inventory and plugin data; None if nothing is kept of it.
+        # Whether a rule reads the data of the previous inspection.
         self._reads_previous = False
+        # The inventory and the plugin data that the previous inspection
+        # stored; None if they are not read or not kept.
         self._previous: dict[str, Any] | None = None
         # The facts at the beginning of every phase, by phase, as JSON texts.
-        # The history keeps them.
+        # The history keeps them, too.
         self._facts: dict[str, dict[str, str]] = {}
 
     def begin(
@@ -119,24 +134,24 @@ class Inspection:
         plugin_data: dict,
         early: early_phase.Kept | None = None,
     ) -> None:
-        """Take the data of the machine, and the outcome of early rules.
+        """Take the data of the machine, and add the early phase to the run.
 
-        :param plugin_data: as the early rules left it, or as posted if only a
-            run is to be stored. Hooks and rules change it in place later.
-        :param early: the kept data of the early phase, which ran before the
-            node was known: the ``record`` of the rules, the ``places`` that
-            sensitive rules set, and in ``found`` the difference to the plugin
-            data before the phase. None if nothing is kept.
+        :param plugin_data: the plugin data after the early rules, or the
+            posted data if only a run is to be stored. Hooks and rules change
+            them in place later.
+        :param early: what the early rules did in the API, see
+            :mod:`.early_phase`; None if nothing is kept.
         """
         self._inventory = inventory
         self._plugin_data = plugin_data
         if early is None:
             return
+        # What the rules did, and where sensitive rules have set values.
         self.run.phases[model.EARLY] = early['record']
         if early['places']:
             self.run.places[model.EARLY] = early['places']
-        # The history needs the data as they were before early rules. "found"
-        # is None if the API does not keep a history.
+        # The history needs the plugin data before the early rules. "found" is
+        # the difference; None if the API does not keep a history.
         if early['found'] is not None:
             self._facts[model.EARLY] = early_phase.facts_before(
                 early['found'], inventory, plugin_data
@@ -145,31 +160,35 @@ class Inspection:
     def prepare_run(self, error: str | None) -> recorder.Store | None:
         """Return a function that stores the run of an ended inspection.
 
-        The data of the machine, which may be large, are stored by this method.
-        This keeps the transaction short in which the returned function is
-        called, and which may also unlock the node.
+        This method itself stores the data of the machine, which may be large.
+        The returned function stores the rest. It is called in a transaction
+        that may also unlock the node, and that is therefore kept short.
+
+        A run is kept if rules have run on the node. It is also kept if the
+        inspection failed after the machine sent its data, because an operator
+        may need these data.
 
         :param error: why the inspection failed; None if it passed.
-        :returns: the function. None if there is nothing to keep: rules do not
-            run on this node, or no rules ran and the inspection passed or
-            failed before the machine sent its data.
+        :returns: the function; None if no run is kept.
         """
         node = self.task.node
         if not facts.is_supported(node.inspect_interface):
+            # Rules do not run on this node at all.
             return None
-        # The data of a machine are kept after a failure even if no rule ran.
         has_failed_with_data = (
             error is not None and self._inventory is not None
         )
         if not self._has_run_rules and not has_failed_with_data:
             return None
-        # Ironic stores the error in last_error, with more details. But if a
-        # step of an operator runs rules, last_error may be an older error.
         if error is not None and self._is_of_ironic:
+            # Ironic stores the error in last_error, with more details. If
+            # somebody else runs rules, e.g. a step of an operator, last_error
+            # may be an older error.
             error = node.last_error or error
         options = CONF.inspection_rules
         findings = None
-        # Ironic itself stores the data if the inspection passes.
+        # Without a history, the data are only needed after a failure, because
+        # Ironic itself stores the data of an inspection that passes.
         if error is not None or options.keep_history:
             findings = self._collect_findings()
         return recorder.prepare_run(
@@ -185,26 +204,29 @@ class Inspection:
     def _collect_findings(self) -> history.Findings | None:
         """Return the data of the machine and the rules, for the history.
 
-        The history keeps the plugin data as the hooks made them. Changes by
-        rules of the phases preprocess and main are therefore undone here, in a
-        copy. Changes by early rules were made before the data came here, and
-        stay.
+        The history keeps the plugin data with the changes of hooks, but
+        without the changes of rules. Therefore this undoes, in a copy, what
+        the rules of the phases preprocess and main changed. Changes of early
+        rules are not undone, because they were made before the data came here.
 
-        :returns: None if the machine has not sent any data.
+        :returns: the data; None if the machine has not sent any.
         """
         if self._inventory is None:
             return None
-        before_rules = dict(self._plugin_data)
-        # Undo the last phase first, so that the oldest values remain.
+        without_rules = dict(self._plugin_data)
+        # Undo the phases, the last one first. If both have changed a value,
+        # the value before the first phase then remains.
         for before, after in reversed(self._around_rules):
             for name in before.keys() | after.keys():
-                value = before.get(name, data_path.ABSENT)
+                old_value = before.get(name, data_path.ABSENT)
+                new_value = after.get(name, data_path.ABSENT)
                 # Compare with "is", because rules never change a value in
                 # place, but replace it with another object.
-                if after.get(name, data_path.ABSENT) is not value:
-                    before_rules[name] = value
+                if new_value is not old_value:
+                    without_rules[name] = old_value
+        # Drop the names that were absent, and names that are not facts.
         plugin_data = {}
-        for name, value in before_rules.items():
+        for name, value in without_rules.items():
             if value is not data_path.ABSENT and name not in _NO_FACTS:
                 plugin_data[name] = value
         return history.Findings(
@@ -218,7 +240,7 @@ class Inspection:
         )
 
     def store(self, error: str | None) -> None:
-        """Store the run of an inspection that has ended.
+        """Store the run of an inspection that has ended, unless none is kept.
 
         :param error: why the inspection failed; None if it passed.
         """
@@ -248,10 +270,13 @@ class Inspection:
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        """Run the rules of a phase, or repeat the changes of an old attempt.
+        """Run the rules of a phase, or repeat its changes from a checkpoint.
 
-        No rule runs on a node whose inspect interface does not match the
-        option ``supported_interfaces``.
+        - If an earlier attempt has saved a checkpoint of the phase, its
+          changes are made again.
+        - If rules do not run on nodes with this inspect interface, or if the
+          phase has no rules, nothing happens.
+        - Otherwise the rules of the phase run.
 
         :param phase: ``preprocess`` or ``main``.
         :param plugin_data: changed in place.
@@ -260,15 +285,15 @@ class Inspection:
             repeated change; errors of the database.
         """
         task = self.task
-        # These objects may differ from those that begin() got, because Ironic
-        # replaces an empty mapping of plugin data with another one, and a
-        # redfish inspection has no data before this. Set them first: if the
-        # rules cannot be read, the failed run is still kept with its data.
+        # Set the data again. A redfish inspection has none before this, and
+        # Ironic may have replaced the mapping that begin() got. Do it first:
+        # if the rules cannot be read, the failed run is kept with its data.
         self._inventory = inventory
         self._plugin_data = plugin_data
         rules = self._rules_in_force(phase)
         plans = rules.plans[phase]
         keeps_history = bool(CONF.inspection_rules.keep_history)
+        # The checkpoint of an earlier attempt.
         saved = self.checkpoints.get(phase)
         is_supported = facts.is_supported(task.node.inspect_interface)
         if is_supported:
@@ -279,7 +304,7 @@ class Inspection:
         has_work = is_supported and bool(plans or keeps_history)
         if saved is None and not has_work:
             return
-        # Hooks may have created ports, so the task must read them again.
+        # Hooks may have created ports. None makes the task read them again.
         task.ports = task.portgroups = None
         if self.of_redfish is not None:
             # A redfish inspection keeps its own copy of the node's properties
@@ -298,17 +323,17 @@ class Inspection:
         )
         if saved is None and keeps_history:
             self._facts[phase] = history.facts_of(machine)
-        before = dict(plugin_data)
+        plugin_data_before = dict(plugin_data)
         try:
             if saved is None:
                 self._run_rules(phase, plans, target, plugin_data)
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
-            self._around_rules.append((before, dict(plugin_data)))
+            self._around_rules.append((plugin_data_before, dict(plugin_data)))
             if self.of_redfish is not None:
-                # Otherwise the redfish inspection would overwrite the
-                # properties that rules have set.
+                # Give the properties that rules have set to the redfish
+                # inspection, which would otherwise overwrite them.
                 self.of_redfish.reconcile_properties(task.node)
 
     def _run_rules(
@@ -318,11 +343,13 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Run the rules of a phase, and save their changes.
+        """Run the rules of a phase, save their changes, and record both.
 
-        The changes are saved after the action "fail" as well, but not after
-        any other error.
+        If the action "fail" ends the phase, the earlier changes are saved
+        before the inspection fails. After any other error nothing is saved.
 
+        :param plans: the rules of the phase.
+        :param target: the working copy of the data, which the rules change.
         :param plugin_data: changed in place.
         :raises: HardwareInspectionFailure if a rule fails.
         """
@@ -341,21 +368,24 @@ class Inspection:
             'node %(node)s',
             {'count': len(outcome.traces), 'phase': phase, 'node': node.uuid},
         )
+        # Record what the rules did.
         self.run.phases[phase] = phase_record.of_phase(outcome, seconds)
-        # The record does not show the places that sensitive rules set.
+        # The record does not show where sensitive rules have set values, so
+        # these places are kept apart.
         places = recorded_rule.places_of(outcome)
         if places:
             self.run.places[phase] = places
         error = outcome.error
         if error:
             self.run.note_error(phase, error, raised_by_saving=False)
+        # Save the changes. This is also done after the action "fail".
         try:
-            # This is also true after the action "fail".
             if outcome.keeps_changes:
                 self._save(phase, outcome, target, plugin_data)
         except exceptions.RuleError as exc:
             error = exc
             self.run.note_error(phase, error, raised_by_saving=True)
+        # Count the result, now that it is known.
         rule_counter.counter().count(outcome, node.uuid, error)
         metrics.send_phase(phase, error is None, seconds)
         if error:
@@ -370,32 +400,38 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Save the changes by the rules of a phase, with a checkpoint.
+        """Save the changes of a phase and its checkpoint in one transaction.
 
-        Plugin data are changed first, even if Ironic then refuses a change.
+        The plugin data are changed before the node is saved, and keep these
+        changes even if Ironic then refuses a change of the node.
 
+        :param target: the data with the changes of the phase.
+        :param plugin_data: changed in place; Ironic stores them at the end of
+            the inspection.
         :raises: :class:`.exceptions.RuleError` if Ironic refuses a change.
         """
-        before = dict(plugin_data)
+        plugin_data_before = dict(plugin_data)
         maintenance = {}
         error = outcome.error
         if isinstance(error, exceptions.RuleFailed) and error.maintenance:
             # The action "fail" asks for maintenance. The target does not have
-            # this change, because no rule has changed the node itself.
+            # this change, because "fail" does not change the node itself.
             maintenance = {
                 'maintenance': True,
                 'maintenance_reason': error.reason or str(error),
             }
         saving.update_plugin_data(target, plugin_data)
-        # This adds the trace of the rules to the plugin data.
+        # Add to the plugin data which rules matched.
         outcome.record(plugin_data, phase)
-        save_checkpoint = None
         # If no rule matched, no checkpoint is needed, because a later attempt
         # may run the rules again.
+        save_checkpoint = None
         if self.is_repeatable and outcome.traces:
             saved = checkpoint.of_phase(
                 target,
-                plugin_data=checkpoint.difference(before, plugin_data),
+                plugin_data=checkpoint.difference(
+                    plugin_data_before, plugin_data
+                ),
                 more=maintenance,
                 error=error,
                 run=self.run.checkpoint(phase),
@@ -417,20 +453,23 @@ class Inspection:
         target: working_copy.WorkingCopy,
         plugin_data: dict,
     ) -> None:
-        """Repeat the changes that rules made in an earlier attempt.
+        """Repeat the changes of a phase from the checkpoint of an old attempt.
 
         The rules do not run. Their changes are made again, because the hooks
         of this attempt may have overwritten them.
 
         :param saved: the checkpoint of the earlier attempt.
+        :param target: the data of this attempt.
         :param plugin_data: changed in place.
         :raises: HardwareInspectionFailure if a rule failed the earlier
             attempt; RuleError if Ironic refuses a change now.
         """
+        # Add the record of the phase to the run of this attempt.
         self.run.take_up(phase, saved.get('run'))
+        # Make the changes of the node and its ports.
         checkpoint.repeat(saved, target)
-        # Save the same checkpoint again, because this checks that this is
-        # still the last delivery of the request, and renews its lease.
+        # Save the same checkpoint again. This raises an error if another
+        # worker has taken over the request, and renews the lease if not.
         saving.save(
             self.task,
             target,
@@ -446,10 +485,10 @@ class Inspection:
             )
 
     def _rules_in_force(self, phase: str) -> repository.Snapshot:
-        """Return the rules of this inspection, read in its first phase.
+        """Return the rules of this inspection, which its first phase reads.
 
-        If one of the rules reads the data of the previous inspection, these
-        data are read as well.
+        The first call also reads the data of the previous inspection, if a
+        rule needs them. Later calls return the same rules.
 
         :param phase: the phase that begins.
         :raises: HardwareInspectionFailure if the plugin's tables are missing
@@ -463,19 +502,19 @@ class Inspection:
             in_force = rules.refresh(self.task.context)
         except db_exc.DBError as exc:
             _refuse_without_tables(exc)
+            # The tables are ready, so the error has another cause.
             raise
         self._options = rules.options
-        # A redfish inspection stores its data before the main phase. If the
-        # main phase is its first one, the stored data are its own, and not
-        # those of the previous inspection.
+        # A redfish inspection stores its own data before the main phase. If
+        # this is the first phase, they have replaced the previous data.
         is_too_late = phase == model.MAIN and self.of_redfish is not None
         if in_force.reads_previous and not is_too_late:
             self._reads_previous = True
             if CONF.inspection_rules.keep_history:
                 self._previous = history.last_stored(self.task.node.uuid)
             if self._previous is None:
-                # The history has no data, but Ironic also stores the data of
-                # the last inspection.
+                # The history has no data, but Ironic itself also stores the
+                # data of the last successful inspection.
                 self._previous = facts.stored_before(
                     self.task.node, self.task.context
                 )
@@ -490,12 +529,13 @@ def of_task(
     plugin_data: dict | None = None,
     is_of_ironic: bool = True,
 ) -> Iterator[Inspection]:
-    """Enter the inspection of a task, or begin one that ends here.
+    """Provide the inspection of a task for a ``with`` block.
 
-    If the task already has an inspection, it is used: the arguments have no
-    effect, and it does not end here. Otherwise a new inspection begins, and
-    ends with this context. Its run is stored, unless the interface cannot
-    inspect.
+    - If the task already has an inspection, the block gets this one. The other
+      arguments have no effect.
+    - Otherwise a new inspection begins, and ends with the block. Its run is
+      then stored, unless the inspect interface turns out not to support
+      inspection.
 
     :param inventory: the inventory that the machine sent; None if it is not
         known yet.
@@ -524,10 +564,10 @@ def of_task(
                 recorder.warn_of_loss(task.node, exc)
             current.begin(inventory, plugin_data or {}, early)
         yield current
-    # The interface cannot inspect. Ironic does not change the node either.
+    # The interface does not support inspection, so there was none to store.
     except ironic_exception.UnsupportedDriverExtension:
         raise
-    # The run is kept for any kind of error.
+    # Any other error has failed the inspection, and its run is stored.
     except Exception as exc:
         current.store(str(exc))
         raise
@@ -538,22 +578,25 @@ def of_task(
 
 
 class PhaseHook(base.InspectionHook):
-    """Runs the rules of the preprocess phase; the last hook in the list.
+    """Runs rules as an inspection hook of Ironic, the last hook in the list.
 
-    The rules therefore run after the preprocess step of all hooks (spec 003
-    "Phases"). Rules of the main phase run where Ironic applies its own rules,
-    after the machine was powered off. A node that was just discovered gets its
-    credentials from these rules, so for such a node they run here instead,
-    after all other hooks.
+    Ironic first calls ``preprocess`` of all hooks, and then calls all hooks
+    themselves. The rules of the phase ``preprocess`` run in the former, after
+    all other hooks (spec 003 "Phases"). The rules of the phase ``main`` run
+    later, where Ironic applies its own rules, after the machine was powered
+    off. A node that was just discovered is an exception: it gets the
+    credentials to power it off from the main rules, so they run in this hook.
     """
 
     def preprocess(
         self, task: Any, inventory: dict, plugin_data: dict
     ) -> None:
-        """Run the rules of the preprocess phase, on the first call only.
+        """Run the rules of the phase ``preprocess``.
 
-        A node enrolled by auto-discovery gets its scope first, unless it has
-        one.
+        Ironic calls this once for every time that its list names the hook, and
+        only the first call runs the rules. A node that auto-discovery has just
+        enrolled first gets the scope in the option ``inspection_scope``,
+        because rules with a scope run only on nodes that have it.
 
         :param plugin_data: changed in place.
         :raises: HardwareInspectionFailure, see :meth:`Inspection.run_phase`.
@@ -564,7 +607,6 @@ class PhaseHook(base.InspectionHook):
                 return
             current.is_preprocessed = True
             if facts.is_auto_discovered(node.provision_state, plugin_data):
-                # Rules of a scope run only on nodes that have the scope.
                 scope = CONF.auto_discovery.inspection_scope
                 if scope and model.SCOPE_PROPERTY not in node.properties:
                     node.properties = {
@@ -577,9 +619,9 @@ class PhaseHook(base.InspectionHook):
     def __call__(self, task: Any, inventory: dict, plugin_data: dict) -> None:
         """Run the main phase for a node that auto-discovery has enrolled.
 
-        Ironic powers the machine off next. This works only with the driver,
-        the address and the credentials that these rules set (spec 003 "Use
-        Cases"). This does nothing for any other node.
+        Ironic powers the machine off next, for which it needs the driver, the
+        address and the credentials that these rules set (spec 003 "Use
+        Cases"). For any other node nothing happens here.
 
         :param plugin_data: changed in place.
         :raises: HardwareInspectionFailure, see :meth:`Inspection.run_phase`.
@@ -607,11 +649,11 @@ def note_redfish(task: Any, of_redfish: redfish.RedfishInspection) -> None:
 def apply_rules(
     task: Any, inventory: dict, plugin_data: dict, inspection_phase: str
 ) -> None:
-    """Run the rules of a phase, in place of Ironic's own function.
+    """Run the rules of a phase; this replaces Ironic's function of this name.
 
-    Ironic calls this in an inspection, and also outside of one, e.g. in a step
-    (approved specification "inspection-steps"). Outside of an inspection, the
-    rules get a run of their own.
+    Ironic calls it in an inspection, and also outside of one, e.g. in a step
+    (approved specification "inspection-steps"). Outside of an inspection, a
+    run is stored for this call alone.
 
     :param plugin_data: changed in place; the caller stores it.
     :param inspection_phase: ``preprocess`` or ``main``.
@@ -628,31 +670,34 @@ def apply_rules(
         )
     with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
         if inspection_phase == model.MAIN and current.is_main_over:
-            # The hook has already run it for a node that was just discovered.
+            # The hook has already run it, because the node was just
+            # discovered.
             return
-        before = dict(plugin_data)
+        plugin_data_before = dict(plugin_data)
         current.run_phase(inspection_phase, inventory, plugin_data)
-        if current.of_redfish is not None and plugin_data != before:
+        has_changed = plugin_data != plugin_data_before
+        if current.of_redfish is not None and has_changed:
             # The redfish interface stored its data before it applied rules.
             redfish.store_again(task, inventory, plugin_data)
 
 
 def _refuse_without_tables(error: db_exc.DBError) -> None:
-    """Fail the inspection if the plugin's tables are not ready.
+    """Fail the inspection if a query failed because tables are not ready.
 
-    They may be missing, or belong to another release. The message names the
-    command that creates them.
+    - If the plugin's tables are missing or belong to another release, the
+      inspection fails, with a message that names the command to create them.
+    - If the tables cannot be checked either, the database is probably down,
+      and the error is raised unchanged.
+    - If the tables are ready, nothing is raised.
 
     :param error: the error of a query of these tables.
-    :raises: HardwareInspectionFailure if the tables are the cause of the
-        error; the error itself if checking the tables fails in the same way.
-        If the tables are ready, nothing is raised.
+    :raises: HardwareInspectionFailure or the error.
     """
     try:
         storage.check()
     except exceptions.DatabaseNotReady as problem:
-        if isinstance(problem.__cause__, db_exc.DBError):
-            # The check failed like the query, so the tables may exist.
+        is_check_impossible = isinstance(problem.__cause__, db_exc.DBError)
+        if is_check_impossible:
             raise error from problem
         raise ironic_exception.HardwareInspectionFailure(
             error=str(problem)

@@ -22,7 +22,7 @@ from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.objects import remotable
 
 LONGEST_WAIT = 3600.0
-"""Seconds after which the conductor is assumed not to read a row anymore."""
+"""Seconds after which a row is removed that no conductor has read."""
 
 _ROWS: Any = models.EarlyPhaseRow.__table__
 
@@ -43,40 +43,37 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
     def put(cls, context, node_uuid, kept):
         """Store what early rules did, for the conductor of the node.
 
-        Rows of the node that are older than :data:`LONGEST_WAIT` are removed:
-        their conductor has died or refused the data.
+        Old rows of the node are removed. No conductor has read them within
+        :data:`LONGEST_WAIT`, because it has died or refused the data.
 
         :param kept: JSON data: ``record``, ``places`` and ``found``, see
             :mod:`.inspection.early_phase`.
         """
-        left_over = sa.select(_ROWS.c.id).where(
+        oldest_to_keep = clock.now() - LONGEST_WAIT
+        old_rows = sa.select(_ROWS.c.id).where(
             _ROWS.c.node_uuid == node_uuid,
-            _ROWS.c.stored_at < clock.now() - LONGEST_WAIT,
+            _ROWS.c.stored_at < oldest_to_keep,
+        )
+        new_row = sa.insert(_ROWS).values(
+            request_id=context.request_id,
+            node_uuid=node_uuid,
+            stored_at=clock.now(),
+            kept=kept,
         )
         with transaction.writer_without_session() as connection:
-            ids = connection.execute(left_over).scalars().all()
+            ids = connection.execute(old_rows).scalars().all()
             if ids:
                 removal.remove_by_id(connection, models.EarlyPhaseRow, ids)
-            connection.execute(
-                sa.insert(_ROWS).values(
-                    request_id=context.request_id,
-                    node_uuid=node_uuid,
-                    stored_at=clock.now(),
-                    kept=kept,
-                )
-            )
+            connection.execute(new_row)
 
     @remotable.class_method
     def take(cls, context, node_uuid):
-        """Return what the early rules of this request did, and remove it.
+        """Return what the early rules of this API request did, and remove it.
 
-        :returns: ``kept``, as :meth:`put` has stored it for the request to
-            the API with the ID of the context; None if nothing is stored.
+        :returns: the ``kept`` that :meth:`put` has stored with the same
+            request ID; None if nothing is stored.
         """
-        # Query first, because usually nothing is stored, and a DELETE may wait
-        # for other writers even if it finds no row. Nobody else takes the row
-        # in between, because only one conductor gets the request.
-        rows = transaction.read_rows(
+        query = (
             sa.select(_ROWS.c.id, _ROWS.c.kept)
             .where(
                 _ROWS.c.request_id == context.request_id,
@@ -84,6 +81,11 @@ class EarlyPhase(base.IronicObject, object_base.VersionedObjectDictCompat):
             )
             .limit(1)
         )
+        # Query before removing, because usually nothing is stored, and a
+        # DELETE may wait for other writers even if it finds no row. Nobody
+        # else takes the row in between, because only one conductor gets the
+        # request.
+        rows = transaction.read_rows(query)
         if not rows:
             return None
         [row] = rows

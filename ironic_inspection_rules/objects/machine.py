@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the nodes, ports and inventories of many machines at once."""
+"""Reads the nodes, ports and inventories of many machines at once.
+
+Rules can be tried on a whole fleet. For this, rows are read as dicts, because
+it would take longer to make Ironic's objects. A value has the same form as in
+a field of Ironic's object: times are text, and a mapping is never None.
+"""
 
 from ironic.db import api as db_api
 from ironic.db.sqlalchemy import models
@@ -35,25 +40,27 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def list_nodes(cls, context, filters):
-        """Read nodes as dicts: Ironic's objects would take longer to make.
+        """Read all columns of nodes, and their traits.
 
         :param filters: filters of Ironic's list of nodes.
-        :returns: a dict of columns for every node, with times as ISO 8601
-            text, and the names of its ``traits``.
+        :returns: a dict for every node, e.g. ``{'id': 1, 'uuid': UUID,
+            'driver': 'ipmi', …, 'traits': ['CUSTOM_GOLD']}``.
         """
+        # Read the nodes.
         columns = models.Node.__table__.columns.keys()
-        nodes = {}
+        nodes_by_id = {}
         for row in db_api.get_instance().get_nodeinfo_list(columns, filters):
             node = dict(zip(columns, row, strict=True))
             node['traits'] = []
-            nodes[node['id']] = node
-        of_node = models.NodeTrait.__table__.c
-        query = sa.select(of_node.node_id, of_node.trait).where(
-            of_node.node_id.in_(list(nodes))
+            nodes_by_id[node['id']] = node
+        # Read the traits of all these nodes in one query.
+        trait_table = models.NodeTrait.__table__.c
+        query = sa.select(trait_table.node_id, trait_table.trait).where(
+            trait_table.node_id.in_(list(nodes_by_id))
         )
-        for node_id, name in _read_pairs(query):
-            nodes[node_id]['traits'].append(name)
-        return _convert_like_objects(models.Node, list(nodes.values()))
+        for node_id, trait_name in _read_pairs(query):
+            nodes_by_id[node_id]['traits'].append(trait_name)
+        return _convert_like_objects(models.Node, list(nodes_by_id.values()))
 
     @remotable.class_method
     def list_ports(cls, context, node_ids):
@@ -74,23 +81,28 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def measure(cls, context, node_ids, node_uuids):
-        """Return the lengths of the data of machines, without the data.
+        """Return how large the data of machines are, without reading them.
 
-        With the lengths, the caller can read as many data together as fit into
-        its memory.
+        With the sizes, the caller can read the data of as many machines at
+        once as fit into its memory.
 
-        :returns: two lists of pairs: a node and the number of characters of
-            its data as JSON. The first list is for :meth:`list_inventories`
-            and names nodes by ``id``; the second list is for
-            :meth:`list_failed` and names nodes by UUID.
+        :param node_ids: nodes whose inventories will be read.
+        :param node_uuids: nodes whose failed runs will be read.
+        :returns: two lists of pairs, e.g. ``[[[1, 40960]], [[UUID, 512]]]``.
+            The first list has the ``id`` of a node and the size of the data
+            that :meth:`list_inventories` returns. The second list has the UUID
+            of a node and the size of the data that :meth:`list_failed`
+            returns. Sizes are numbers of characters of JSON.
         """
-        stored = models.NodeInventory.__table__.c
+        inventories = models.NodeInventory.__table__.c
+        size_of_inventory = _sum_lengths(
+            inventories.inventory_data, inventories.plugin_data
+        )
+        sizes_of_passed = sa.select(
+            inventories.node_id, size_of_inventory
+        ).where(inventories.node_id.in_(node_ids))
         runs = own_models.RunRow.__table__
         contents = own_models.ContentRow.__table__
-        length = _sum_lengths(stored.inventory_data, stored.plugin_data)
-        sizes_of_passed = sa.select(stored.node_id, length).where(
-            stored.node_id.in_(node_ids)
-        )
         sizes_of_failed = (
             sa.select(runs.c.node_uuid, contents.c.size)
             .join(contents, contents.c.digest == runs.c.content)
@@ -104,34 +116,33 @@ class InspectedMachine(base.IronicObject):
 
     @remotable.class_method
     def list_inventories(cls, context, node_ids):
-        """Read the data of inspections that passed, from the database.
+        """Read the data that successful inspections stored, as JSON text.
 
-        They are not decoded: the caller decodes the data of one machine at a
-        time. Objects take several times the memory of text, and Python's
-        garbage collector walks through all of them.
+        The caller decodes the data of one machine at a time, because decoded
+        data take several times the memory of the text.
 
         :returns: a list of dicts with ``node_id``, ``stored_at`` (ISO 8601),
-            and as JSON or None, ``inventory`` and ``plugin_data``.
+            ``inventory`` and ``plugin_data``. The last two are JSON text or
+            None.
         """
-        stored = models.NodeInventory.__table__.c
+        table = models.NodeInventory.__table__.c
         query = _select_of_nodes(
-            stored,
+            table,
             node_ids,
-            stored.node_id,
-            stored.created_at,
-            stored.updated_at,
-            # Read them as text: the type of the columns would decode them.
-            sa.type_coerce(stored.inventory_data, sa.Text).label('inventory'),
-            sa.type_coerce(stored.plugin_data, sa.Text).label('plugin_data'),
+            table.node_id,
+            table.created_at,
+            table.updated_at,
+            # Without this type, SQLAlchemy would decode the JSON.
+            sa.type_coerce(table.inventory_data, sa.Text).label('inventory'),
+            sa.type_coerce(table.plugin_data, sa.Text).label('plugin_data'),
         )
         inventories = []
         for row in transaction.read_rows(query):
+            stored_at = row['updated_at'] or row['created_at']
             inventories.append(
                 {
                     'node_id': row['node_id'],
-                    'stored_at': _as_iso_text(
-                        row['updated_at'] or row['created_at']
-                    ),
+                    'stored_at': _as_iso_text(stored_at),
                     'inventory': row['inventory'],
                     'plugin_data': row['plugin_data'],
                 }
@@ -142,7 +153,7 @@ class InspectedMachine(base.IronicObject):
     def list_failed(cls, context, node_uuids):
         """Read the data of machines whose last runs failed.
 
-        Runs without stored data are left out.
+        Runs that have no data are left out.
 
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.
@@ -156,10 +167,12 @@ class InspectedMachine(base.IronicObject):
 
 
 def _sum_lengths(*columns):
-    """Build the SQL sum of the lengths of columns that may be null.
+    """Build the SQL sum of the lengths of columns; the length of null is 0.
 
     MySQL counts bytes and other databases count characters. Both numbers are
     equal here, because Ironic writes JSON in ASCII.
+
+    :param columns: columns with JSON.
     """
     total: sa.ColumnElement[int] = sa.literal(0)
     for column in columns:
@@ -196,10 +209,14 @@ def _select_of_nodes(table, node_ids, *columns):
 
 
 def _convert_like_objects(model, rows):
-    """Convert the values of rows to JSON data, as Ironic's objects do.
+    """Convert the values of rows to JSON data, in place, and return the rows.
 
-    Times become text, e.g. ``2026-05-17T10:00:00+00:00``, and a mapping that
-    is null in the database becomes empty. The rows are changed in place.
+    The result is the same as with Ironic's objects: times become text, e.g.
+    ``2026-05-17T10:00:00+00:00``, and a mapping that is null in the database
+    becomes empty.
+
+    :param model: the model of the table.
+    :param rows: the rows as dicts of columns.
     """
     names_of_times = []
     names_of_mappings = []
@@ -213,7 +230,7 @@ def _convert_like_objects(model, rows):
             if row[name] is not None:
                 row[name] = f'{_as_iso_text(row[name])}+00:00'
         for name in names_of_mappings:
-            # If a release of Ironic adds a column, it is null in old rows.
+            # A column that a release of Ironic has added is null in old rows.
             if row[name] is None:
                 row[name] = {}
     return rows

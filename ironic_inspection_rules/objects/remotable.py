@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Methods that run in the conductor if the caller has no database."""
+"""Methods that run in the conductor if the caller has no database.
+
+An API may run without access to the database. A *remotable* method of one of
+Ironic's versioned objects then runs in a conductor, over RPC.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,17 +14,18 @@ from oslo_versionedobjects import base
 
 
 def class_method(function: Callable[..., Any]) -> Any:
-    """Make a function a remotable method of a versioned object's class.
+    """Decorate a function as a remotable class method of a versioned object.
+
+    oslo.versionedobjects has two ways to do this. ``remotable_classmethod``
+    exists in 3.9 (Ironic 35) to 3.12 (Ironic 39), but is deprecated since
+    3.10. ``classmethod(remotable(…))`` works since 3.10. The former is used as
+    long as it exists.
 
     :param function: called with the class, the context and further arguments.
     """
-    # In oslo.versionedobjects 3.9 of Ironic 35, only "remotable_classmethod"
-    # can decorate a method of a class. In 3.10 to 3.12 of Ironic 36 to 39,
-    # "remotable" can do so too, and the other decorator is deprecated. The
-    # deprecated one is used until it is removed, because all of these have it.
-    decorate = getattr(base, 'remotable_classmethod', None)
-    if decorate is None:
+    remotable_classmethod = getattr(base, 'remotable_classmethod', None)
+    if remotable_classmethod is None:
         return classmethod(base.remotable(function))
     with warnings.catch_warnings():
         warnings.simplefilter('ignore', DeprecationWarning)
-        return decorate(function)
+        return remotable_classmethod(function)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of an inspection request."""
+"""The versioned object of an inspection request.
+
+With durable inspection, the API stores the data that a machine posts as a
+request in a queue, and a worker inspects the node later.
+"""
 
 from ironic.common import exception as ironic_exception
 from ironic.objects import base
@@ -17,7 +21,7 @@ from ironic_inspection_rules.objects import remotable
 class InspectionRequest(
     base.IronicObject, object_base.VersionedObjectDictCompat
 ):
-    """An inspection request, read-only because only the queue changes it."""
+    """An inspection request. It is read-only: only the queue changes it."""
 
     # Version 1.0: Initial version
     VERSION = '1.0'
@@ -49,7 +53,7 @@ class InspectionRequest(
 
     @remotable.class_method
     def list(cls, context, filters=None, limit=None, marker=None):
-        """List requests in the order in which they were stored.
+        """Read a page of requests, in the order in which they were stored.
 
         :param filters: values that the requests must have, by field, e.g.
             ``{'state': 'waiting'}``; None for all requests.
@@ -58,10 +62,10 @@ class InspectionRequest(
             the first page.
         :raises: NotFound if there is no such marker.
         """
-        after = None
+        id_of_marker = None
         if marker:
-            after = cls.get_by_uuid(context, marker).id
-        rows = db_request.list_requests(filters or {}, limit, after)
+            id_of_marker = cls.get_by_uuid(context, marker).id
+        rows = db_request.list_requests(filters or {}, limit, id_of_marker)
         return cls._from_db_object_list(context, rows)
 
     @remotable.class_method

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of a stored rule."""
+"""The versioned object of a stored rule.
+
+The stored rules together are the *rule set*. Every change of it makes a new
+*revision*, which has a number, and old revisions are kept for some time. A
+caller may name the revision on which its change is based, as ``base``: if
+somebody else has changed the rule set since then, this is a conflict.
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -26,10 +32,10 @@ from ironic_inspection_rules.objects import remotable
 
 @contextlib.contextmanager
 def _raise_errors_of_ironic() -> Iterator[None]:
-    """Raise Ironic's exceptions instead of ours inside the ``with`` block.
+    """Convert our exceptions in the ``with`` block to exceptions of Ironic.
 
-    The caller may be an API without a database, and Ironic's RPC transfers
-    only Ironic's own exceptions from the conductor to it.
+    The block may run in a conductor for an API without a database, and
+    Ironic's RPC transfers only Ironic's own exceptions.
     """
     try:
         yield
@@ -55,13 +61,15 @@ def _object_field(field):
     """
     if field.name == 'uuid':
         return object_fields.UUIDField()
+    # The conditions and the actions.
     if field.name in model.OPERATIONS:
         return object_fields.ListOfFlexibleDictsField()
     if field.name == model.VARS:
         return object_fields.FlexibleDictField(default={})
     if isinstance(field.type, types.UnionType):
-        # The type must be "str | None", because all nullable fields are text.
+        # This is "str | None", because all fields that may be None are text.
         return object_fields.StringField(nullable=True)
+    # The type of any other field is one of these.
     class_by_type = {
         int: object_fields.IntegerField,
         bool: object_fields.BooleanField,
@@ -85,10 +93,10 @@ def origin(context, message=None):
 
 @base.IronicObjectRegistry.register
 class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
-    """A stored rule: conditions on what an inspection finds, and actions.
+    """A stored rule.
 
-    Not named ``InspectionRule``: Ironic has an object of that name, and its
-    engine must not find these.
+    Ironic has an object with the name ``InspectionRule``. This one has another
+    name, so that Ironic's own engine does not find the rules of this project.
     """
 
     # Version 1.0: Initial version
@@ -105,7 +113,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @object_base.remotable
     def create(self, context=None, base=None):
-        """Store this rule.
+        """Store this new rule, and set its remaining fields.
 
         :param base: the revision that the rule set must have; None for any.
         :raises: Conflict if the rule set has another revision by now.
@@ -127,6 +135,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
             rule set has another revision by now.
         :raises: InspectionRuleNotFound if the rule was removed.
         """
+        # Only the fields that were changed.
         values = _with_plain_lists(self.do_version_changes_for_db())
         with _raise_errors_of_ironic():
             row = db_rule.update_rule(
@@ -161,24 +170,26 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def list(cls, context, filters=None):
-        """Find rules, in their order.
+        """Read rules, in the order in which they run.
 
-        :param filters: values by field, such as ``{'phase': 'main'}``; a list
+        :param filters: values by field, e.g. ``{'phase': 'main'}``; a list
             stands for any of its values. None for all rules.
         """
         return cls._from_db_object_list(context, db_rule.list_rules(filters))
 
     @remotable.class_method
     def list_values(cls, context, field, filters=None):
-        """Read one field of many rules, in their order.
+        """Read one field of many rules, in the order in which they run.
 
+        :param field: the name of the field, e.g. ``priority``.
         :param filters: values by field, see :meth:`list`.
-        :returns: list of pairs of UUID and value; times as ISO 8601 text,
-            which JSON-RPC can carry.
+        :returns: pairs of the UUID of a rule and the value of its field, e.g.
+            ``[(UUID, 100)]``. Times are ISO 8601 text.
         """
         pairs = []
         for uuid, value in db_rule.list_values(field, filters):
             if isinstance(value, datetime.datetime):
+                # JSON-RPC cannot transfer time objects.
                 value = value.isoformat()
             pairs.append((uuid, value))
         return pairs
@@ -197,25 +208,26 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         """Store changes of rules and tables as one revision, all or none.
 
         :param base: the revision that the rule set must have.
-        :param created: a dict of fields for every new rule.
-        :param updated: values of the fields to change, by UUID.
-        :param deleted: UUIDs of the rules to remove.
-        :param message: the reason of the change, as given by the user.
-        :param tables: a mapping for every table that changes. It has the
-            ``name``; the ``definition``, None to remove the table; and in
-            ``rows`` the numbers of rows that are ``new``, ``changed`` and
-            ``gone``. Unless the table is removed, it also has the ``size``,
-            which is the number of all rows, and all ``chunks``.
+        :param created: the new rules, each as a dict of its fields.
+        :param updated: the changed rules: values of the fields to change, by
+            UUID, e.g. ``{UUID: {'priority': 10}}``.
+        :param deleted: the UUIDs of the rules to remove.
+        :param message: the reason for the change, as given by the user.
+        :param tables: the changed tables, each as a dict. It has the ``name``;
+            the ``definition``, None to remove the table; and in ``rows`` the
+            numbers of rows that are ``new``, ``changed`` and ``gone``. Unless
+            the table is removed, it also has the ``size``, which is the number
+            of all rows, and all ``chunks``.
         :returns: the revision of the rule set afterwards.
         :raises: Conflict if the rule set has another revision by now.
         :raises: InspectionRuleAlreadyExists if the UUID of a new rule is
             taken.
         :raises: Invalid if the database cannot store a value.
         """
-        new_rows = [_columns(rule) for rule in created]
+        new_rows = [_make_columns(rule) for rule in created]
         changed_columns = {}
-        for uuid, changes in updated.items():
-            changed_columns[uuid] = _columns(changes)
+        for uuid, changed_fields in updated.items():
+            changed_columns[uuid] = _make_columns(changed_fields)
         change_origin = origin(context, message)
         with _raise_errors_of_ironic():
             return db_rule.change_rules(
@@ -224,13 +236,15 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def read_rule_set(cls, context):
-        """Read all rules as plain data, in a third of the time of objects.
+        """Read all rules as plain data, with the revision of the rule set.
 
-        A plan compares them with the rules that the user wants; the revision
-        shows later whether they have changed since.
+        The rules are compared with the rules that a user wants. The revision
+        shows later whether somebody else has changed them. Plain data take a
+        third of the time that objects would take.
 
-        :returns: the revision of the rule set, and the rules in their order:
-            dicts of the fields that authors set, and the ``position``.
+        :returns: the revision, and a dict for every rule, in the order in
+            which they run. It has the fields that authors set, and the
+            ``position`` of the rule.
         """
         names = (*model.WRITABLE, 'position')
         revision, rows = db_rule.read_rule_set()
@@ -250,67 +264,70 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def get_rules_of_revision(cls, context, revision):
-        """Read the rules of a revision of the rule set.
+        """Read a revision of the rule set, with all rules that it had.
 
-        :returns: the revision as plain data, with all fields of its ``rules``.
-            A rule is ``secret`` if it is sensitive in any revision. Its
-            content must not be shown to anybody then.
+        A rule that is sensitive in any revision is ``secret`` in all of them:
+        the caller must not show its content.
+
+        :param revision: the number of the revision.
+        :returns: the revision as plain data. Its ``rules`` have all fields,
+            and the key ``secret``.
         :raises: NotFound if there is no such revision, or it is not kept.
         """
         with _raise_errors_of_ironic():
-            row, rules = db_rule.get_rules_of_revision(revision)
-        # A rule that is sensitive in any revision is secret in all of them.
+            row, rule_versions = db_rule.get_rules_of_revision(revision)
         secret_uuids = db_rule.find_ever_sensitive()
-        versions = []
-        for rule in rules:
-            is_secret = rule.uuid in secret_uuids
-            versions.append(_describe_version(rule, is_secret))
-        return {**db_rule.describe_revision(row), 'rules': versions}
+        described_rules = []
+        for rule_version in rule_versions:
+            is_secret = rule_version.uuid in secret_uuids
+            described_rules.append(_describe_version(rule_version, is_secret))
+        return {**db_rule.describe_revision(row), 'rules': described_rules}
 
 
-def _describe_version(rule, is_secret):
-    """Return a rule of a revision as plain data.
+def _describe_version(rule_version, is_secret):
+    """Return a rule of a revision as plain data, even if it is secret.
 
-    :param rule: a row of :class:`.models.RuleVersionRow`.
-    :param is_secret: whether the rule is sensitive in any revision. Its
-        content is returned anyway; code that shows the rule must omit it.
+    :param rule_version: the rule as it was in the revision, a row of
+        :class:`.models.RuleVersionRow`.
+    :param is_secret: whether the rule is sensitive in any revision.
     """
     created_at = None
-    if rule.rule_created_at:
-        created_at = rule.rule_created_at.isoformat() + '+00:00'
+    if rule_version.rule_created_at:
+        created_at = rule_version.rule_created_at.isoformat() + '+00:00'
     return {
-        # The defaults are needed because an old revision lacks fields that
-        # were added to rules in later releases.
+        # An old revision lacks fields that later releases added to rules. They
+        # have their defaults.
         **model.DEFAULTS,
-        **rule.fields,
-        'revision': rule.rule_revision,
+        **rule_version.fields,
+        'revision': rule_version.rule_revision,
         'created_at': created_at,
         'secret': is_secret,
     }
 
 
 def _with_plain_lists(values):
-    """Return values with plain lists instead of lists of versioned objects.
+    """Return the values of a rule with plain lists.
 
-    A list of a versioned object never equals the list in the database, so a
-    rule that is saved without a change would count as changed.
+    Versioned objects have lists of a type of their own. These never equal the
+    lists in the database, so every rule would count as changed when it is
+    saved.
 
-    :param values: the values of the object by field. Only the conditions and
-        the actions are lists.
+    :param values: the values of the rule by field.
     """
     columns = dict(values)
+    # Only the conditions and the actions are lists.
     for name in model.OPERATIONS:
         if name in columns:
             columns[name] = list(columns[name])
     return columns
 
 
-def _columns(values):
-    """Return the columns of a rule that came as plain data over RPC.
+def _make_columns(values):
+    """Return the columns of a rule whose fields came as plain data over RPC.
 
     The version of the object is added, and ``created_at`` becomes a time.
 
-    :param values: all fields, or only the fields that change.
+    :param values: all fields of a new rule, or the changed fields of a rule.
     """
     columns = {**values, 'version': StoredRule.VERSION}
     if columns.get('created_at'):

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of the counters of a rule."""
+"""The versioned object of the counters of a rule.
+
+Every process counts in memory what its rules do, and adds its counts to the
+stored counters from time to time.
+"""
 
 from ironic.objects import base
 from oslo_utils import timeutils
@@ -16,7 +20,8 @@ _TIMES = ('since', 'last_matched_at')
 class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
     """Counters of the rules, summed over all processes.
 
-    Rows are plain mappings of columns to values. Times are ISO 8601 text,
+    Rows are plain mappings, e.g. ``{'rule_uuid': UUID, 'runs': 12, 'matched':
+    3, …, 'since': '2026-05-17T10:00:00+00:00'}``. Times are ISO 8601 text,
     because JSON-RPC cannot transfer time objects.
     """
 
@@ -27,7 +32,7 @@ class RuleStatistics(base.IronicObject, object_base.VersionedObjectDictCompat):
     def add(cls, context, rows):
         """Add the counts of a process to the stored counters.
 
-        :param rows: a row of counts per rule, with times as text.
+        :param rows: the counts, one row per rule, with times as text.
         """
         rows_with_times = []
         for row in rows:

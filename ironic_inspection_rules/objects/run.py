@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of a run of rules."""
+"""The versioned object of a run: the record of the rules of one inspection.
+
+A stored run may have the content of a rule that has become sensitive since.
+This content is removed from every run that is read here.
+"""
 
 from ironic.common import exception as ironic_exception
 from ironic.objects import base
@@ -18,8 +22,10 @@ from ironic_inspection_rules.runs import recorded_rule
 class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     """A run, which records what the rules did in one inspection of a node.
 
-    ``phases`` and ``places`` are set only if the whole run is read.
-    ``places`` are used only by :mod:`.explain`, and are not shown to users.
+    ``phases`` has the records of the phases, and ``places`` the places that
+    sensitive rules set, e.g. ``{'main': {UUID: [['node', '/extra/rack']]}}``.
+    Both are set only if the whole run is read. ``places`` are used only by
+    :mod:`.explain`, and are not shown to users.
     """
 
     # Version 1.0: Initial version
@@ -56,9 +62,7 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def list(cls, context, node_uuid, limit=None, marker=None, whole=False):
-        """List the kept runs of a node, newest first.
-
-        The content of sensitive rules, which readers may not see, is removed.
+        """Read a page of the kept runs of a node, newest first.
 
         :param limit: maximum number of runs; None for all.
         :param marker: UUID of the last run of the previous page; None for the
@@ -67,16 +71,16 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
             may be large.
         :raises: NotFound if the marker is no run of the node.
         """
-        before = None
+        id_of_marker = None
         if marker:
-            before = cls.get_by_uuid(context, node_uuid, marker).id
-        rows = db_run.list_runs(node_uuid, limit, before, whole)
+            id_of_marker = cls.get_by_uuid(context, node_uuid, marker).id
+        rows = db_run.list_runs(node_uuid, limit, id_of_marker, whole)
         if whole:
             runs = cls._from_db_object_list(context, rows)
             cls._hide_sensitive_rules(runs)
             return runs
-        # Leave out the two columns that were not read. They cannot be read
-        # later, because the session of the query has ended.
+        # The query has not read two columns. They cannot be read now, because
+        # its session has ended, so the objects must not have these fields.
         fields = [
             name for name in cls.fields if name not in ('phases', 'places')
         ]
@@ -84,26 +88,28 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @staticmethod
     def _hide_sensitive_rules(runs):
-        """Remove the content of sensitive rules from runs.
+        """Remove the content of sensitive rules from runs, in place.
 
         A rule counts as sensitive if it is sensitive in any kept revision, or
         if no kept revision has the rule.
+
+        :param runs: runs with ``phases`` and ``places``.
         """
-        not_sensitive = db_rule.find_never_sensitive()
+        # The UUIDs of rules that are not sensitive in any kept revision.
+        open_rules = db_rule.find_never_sensitive()
         for run in runs:
             run.phases, run.places = recorded_rule.for_readers(
-                run.phases, run.places or {}, not_sensitive
+                run.phases, run.places or {}, open_rules
             )
-            # The object is marked as unchanged, because a reader must never
-            # write the row.
+            # Mark the fields as unchanged, so that nobody can save them.
             run.obj_reset_changes(['phases', 'places'])
 
     @remotable.class_method
     def get_data(cls, context, node_uuid):
         """Return the data of the machine in the node's last run, if it failed.
 
-        :returns: ``uuid``, ``created_at`` (ISO 8601), ``inventory`` and
-            ``plugin_data``; None if there is nothing.
+        :returns: ``uuid`` and ``created_at`` (ISO 8601) of the run,
+            ``inventory`` and ``plugin_data``; None if there are no such data.
         """
         row = db_run.get_data(node_uuid)
         if row is None:

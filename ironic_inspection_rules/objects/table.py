@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The versioned object of a table of the rule set."""
+"""The versioned object of a table of the rule set.
+
+A table has rows of data that rules look up, e.g. the rack of every machine.
+Its rows are stored in *chunks* of several rows, which are named by a digest.
+"""
 
 from ironic.objects import base
 from ironic.objects import fields as object_fields
