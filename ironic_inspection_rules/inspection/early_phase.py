@@ -73,12 +73,12 @@ def run(
     """
     rules = start.rules()
     in_force = rules.refresh(context)
-    before = {
+    plugin_data_before = {
         name: value for name, value in posted.items() if name not in _RESERVED
     }
     # A shallow copy suffices, because rules replace values and never change
     # them in place.
-    plugin_data = dict(before)
+    plugin_data = dict(plugin_data_before)
     target = working_copy.WorkingCopy(
         working_copy.Facts(inventory, plugin_data),
         side_effects.ServiceEffects(),
@@ -103,9 +103,10 @@ def run(
             },
         )
         raise outcome.error
+    # Make the changes of the rules, and add which rules matched.
     saving.update_plugin_data(target, plugin_data)
-    # This adds the trace of the rules to the plugin data.
     outcome.record(plugin_data, model.EARLY)
+    # Keep for the conductor what the rules did.
     keep_history = bool(CONF.inspection_rules.keep_history)
     is_any_rule_recorded = bool(outcome.traces or outcome.audited)
     if not is_any_rule_recorded and not keep_history:
@@ -113,13 +114,14 @@ def run(
     difference = None
     if keep_history:
         difference = _difference_to_before(
-            plugin_data, before, in_force.revision
+            plugin_data, plugin_data_before, in_force.revision
         )
-    return plugin_data, {
+    kept = {
         'record': phase_record.of_phase(outcome, seconds),
         'places': recorded_rule.places_of(outcome),
         'found': difference,
     }
+    return plugin_data, kept
 
 
 def facts_before(
@@ -134,14 +136,15 @@ def facts_before(
     :param plugin_data: the plugin data after the early phase.
     :returns: the facts as JSON texts, see :func:`.history.facts_of`.
     """
-    before = {
+    plugin_data_before = {
         name: value
         for name, value in plugin_data.items()
         if name not in difference['unset']
     }
-    before.update(difference['set'])
+    plugin_data_before.update(difference['set'])
     return history.facts_of(
-        working_copy.Facts(inventory, before), revision=difference['revision']
+        working_copy.Facts(inventory, plugin_data_before),
+        revision=difference['revision'],
     )
 
 

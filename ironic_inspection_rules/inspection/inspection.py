@@ -111,7 +111,7 @@ class Inspection:
         self._plugin_data: dict[str, Any] = {}
         # For every phase, a shallow copy of the plugin data before its rules
         # ran, and one after they ran.
-        self._around_rules: list[tuple[dict, dict]] = []
+        self._plugin_data_around_phases: list[tuple[dict, dict]] = []
         # The rules in force when the first phase began, None before that.
         self._rules: repository.Snapshot | None = None
         # Built-in rules and settings, as JSON text. The history keeps them, so
@@ -216,7 +216,7 @@ class Inspection:
         without_rules = dict(self._plugin_data)
         # Undo the phases, the last one first. If both have changed a value,
         # the value before the first phase then remains.
-        for before, after in reversed(self._around_rules):
+        for before, after in reversed(self._plugin_data_around_phases):
             for name in before.keys() | after.keys():
                 old_value = before.get(name, data_path.ABSENT)
                 new_value = after.get(name, data_path.ABSENT)
@@ -330,7 +330,9 @@ class Inspection:
             else:
                 self._repeat(phase, saved, target, plugin_data)
         finally:
-            self._around_rules.append((plugin_data_before, dict(plugin_data)))
+            self._plugin_data_around_phases.append(
+                (plugin_data_before, dict(plugin_data))
+            )
             if self.of_redfish is not None:
                 # Give the properties that rules have set to the redfish
                 # inspection, which would otherwise overwrite them.

@@ -74,22 +74,22 @@ MOST_CHANGES = 10_000
 def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     """Build the record of a phase, whose form this module describes.
 
-    The size of the record is limited: when there is no more room for changes,
-    the rest of the changes is left out and counted.
+    The size of the record is limited. A change for which there is no space is
+    left out, and counted in ``left_out``.
 
     :param outcome: the outcome, with the conditions of rules that matched.
     :param seconds: how long the phase took.
     """
-    room = Room(LONGEST_RECORD, MOST_CHANGES)
-    # Confirmed values have their own room, so that they do not displace
+    space = RecordSpace(LONGEST_RECORD, MOST_CHANGES)
+    # Confirmed values have their own space, so that they do not displace
     # changes.
-    room_to_confirm = Room(LONGEST_RECORD, MOST_CHANGES)
+    space_for_confirmed = RecordSpace(LONGEST_RECORD, MOST_CHANGES)
     # RuleTrace.described() calls this function for a rule that is not
     # sensitive. For a sensitive rule it returns the UUID, and that the rest is
     # withheld.
-    describe = functools.partial(_describe_rule, room, room_to_confirm)
-    # Keep this order, because a rule that is described earlier takes its room
-    # earlier.
+    describe = functools.partial(_describe_rule, space, space_for_confirmed)
+    # Keep this order, because a rule that is described earlier gets space
+    # first.
     rules = [
         rule.described(describe) for rule in outcome.traces if rule.matched
     ]
@@ -107,32 +107,32 @@ def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
         'saved': outcome.keeps_changes,
         'seconds': round(seconds, 6),
     }
-    if room.left_out:
-        record['left_out'] = room.left_out
+    if space.left_out:
+        record['left_out'] = space.left_out
     return record
 
 
 @dataclasses.dataclass
-class Room:
-    """The room that is left for changes in the record of a phase.
+class RecordSpace:
+    """The space that is left for changes in a record.
 
     ``characters`` is how many characters of paths and values may still be
     recorded. Values are subtracted after they were recorded, so the number may
-    become negative; :meth:`take` then refuses the next change. ``changes`` is
-    how many changes may still be recorded. ``left_out`` is how many changes
-    were refused.
+    become negative, and :meth:`reserve` then refuses the next change.
+    ``changes`` is how many changes may still be recorded, and ``left_out`` how
+    many changes were refused.
     """
 
     characters: int
     changes: int
     left_out: int = 0
 
-    def take(self, path: str) -> bool:
-        """Take room for a change, or count it as left out if there is none.
+    def reserve(self, path: str) -> bool:
+        """Reserve space for a change, or count the change as left out.
 
-        :param path: the path of the change. Room for its values is taken
-            later, when their lengths are known.
-        :returns: whether there was room.
+        :param path: the path of the change. The lengths of its values are
+            subtracted later, when they are known.
+        :returns: whether there was space.
         """
         if self.changes == 0 or len(path) > self.characters:
             self.left_out += 1
@@ -143,34 +143,36 @@ class Room:
 
 
 def _describe_changes(
-    room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
+    space: RecordSpace,
+    space_for_confirmed: RecordSpace,
+    rule_trace: trace.RuleTrace,
 ) -> tuple[list[Record], list[Record]]:
     """Return the changes of a rule, and the values that it confirmed.
 
     A rule confirms a value if it sets it to the value that already exists.
-    Values for which there is no room are left out.
+    Values for which there is no space are left out.
 
-    :param room: the room for changes, which is reduced.
-    :param room_to_confirm: the room for confirmed values, which is reduced.
+    :param space: the space for changes; reduced here.
+    :param space_for_confirmed: the space for confirmed values; reduced here.
     """
     changes: list[Record] = []
     confirmed: list[Record] = []
     # recorded_of_first[n] is how many of the first n changes of the rule are
-    # recorded. If there is no room for the second of three changes, the list
+    # recorded. If there is no space for the second of three changes, the list
     # becomes [0, 1, 1, 2].
     recorded_of_first = [0]
     # For every confirmed value, how many changes were recorded before it.
     changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
-            if room.take(change.path):
-                changes.append(_describe_change(change, action.op, room))
+            if space.reserve(change.path):
+                changes.append(_describe_change(change, action.op, space))
             recorded_of_first.append(len(changes))
         for confirmation in action.confirmed:
-            if not room_to_confirm.take(confirmation.path):
+            if not space_for_confirmed.reserve(confirmation.path):
                 continue
             confirmed.append(
-                _describe_change(confirmation, action.op, room_to_confirm)
+                _describe_change(confirmation, action.op, space_for_confirmed)
             )
             # "earlier" counts the changes of all rules since the phase began.
             # Subtract the changes before the first action of this rule.
@@ -187,7 +189,9 @@ def _describe_changes(
 
 
 def _describe_rule(
-    room: Room, room_to_confirm: Room, rule_trace: trace.RuleTrace
+    space: RecordSpace,
+    space_for_confirmed: RecordSpace,
+    rule_trace: trace.RuleTrace,
 ) -> Record:
     """Build the record of a rule that is not sensitive::
 
@@ -199,11 +203,13 @@ def _describe_rule(
          'when': […],       # If an action has conditions, or did not run.
          'error': …}        # In mode audit only.
 
-    :param room: the room for changes, which is reduced.
-    :param room_to_confirm: the room for confirmed values, which is reduced.
+    :param space: the space for changes; reduced here.
+    :param space_for_confirmed: the space for confirmed values; reduced here.
     """
     rule = rule_trace.rule
-    changes, confirmed = _describe_changes(room, room_to_confirm, rule_trace)
+    changes, confirmed = _describe_changes(
+        space, space_for_confirmed, rule_trace
+    )
     conditions = [
         {'op': op, 'result': result, 'reason': shortening.shorten_text(reason)}
         for op, result, reason in rule_trace.conditions
@@ -265,7 +271,7 @@ def was_matched(kind: str, rule: Record) -> bool:
 
 
 def _describe_change(
-    change: engine_change.Change, op: str, room: Room
+    change: engine_change.Change, op: str, space: RecordSpace
 ) -> Record:
     """Build the record of a change, with short values and masked secrets::
 
@@ -273,12 +279,12 @@ def _describe_change(
          'before': 'r1', 'after': 'r2', 'action': 'set-attribute'}
 
     :param op: the op of the action that made the change.
-    :param room: reduced by the length of the values.
+    :param space: reduced by the length of the values.
     """
     path = data_path.parse(change.path)
     before, length_before = shortening.shorten(change.before, path=path)
     after, length_after = shortening.shorten(change.value, path=path)
-    room.characters -= length_before + length_after
+    space.characters -= length_before + length_after
     recorded = {
         'object': change.object,
         'op': change.op,

@@ -152,7 +152,7 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
     """
     places: Places = {}
     # How many more places may be kept of every rule.
-    room_by_rule: dict[str, phase_record.Room] = {}
+    space_by_rule: dict[str, phase_record.RecordSpace] = {}
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
@@ -166,17 +166,17 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
             # it. "-" instead of the index stands for any item.
             tokens = (*tokens[:-1], data_path.APPEND)
         path = data_path.pointer(tokens)
-        if uuid not in room_by_rule:
-            room_by_rule[uuid] = phase_record.Room(
+        if uuid not in space_by_rule:
+            space_by_rule[uuid] = phase_record.RecordSpace(
                 phase_record.LONGEST_RECORD, phase_record.MOST_CHANGES
             )
             places[uuid] = []
         # This counts the place, and returns False if there are too many.
-        has_room = room_by_rule[uuid].take(path)
-        if not has_room:
+        has_space = space_by_rule[uuid].reserve(path)
+        if not has_space:
             places[uuid] = None
         places_of_rule = places[uuid]
-        # It stays None after there was no room once.
+        # It stays None after there was no space once.
         if places_of_rule is not None:
             places_of_rule.append([object_name, path])
     return places

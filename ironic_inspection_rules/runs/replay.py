@@ -40,6 +40,8 @@ UNKNOWN = 'unknown'
 """The result of an inspection that would have continued."""
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
+"""The compiled rules to run, by phase."""
+
 Data = dict[str, typing.Any]
 
 

@@ -80,26 +80,27 @@ def shorten(
 class _Clip:
     """Takes the beginning of a value without looking at the rest.
 
-    It counts the *room*, which is the number of characters of JSON that may
-    still be taken. The count is a lower bound, so the beginning has at least
-    as many characters as the room, unless the value is shorter.
+    It counts how many characters of JSON may still be taken. A part is counted
+    with the fewest characters that it can have, so the beginning is never too
+    short.
 
-    :param room: how many characters to take at least.
+    :param characters: how many characters to take at least, if the value has
+        so many.
     :ivar is_complete: whether the whole value was taken.
     """
 
-    def __init__(self, room: int) -> None:
-        self._room = room
+    def __init__(self, characters: int) -> None:
+        self._characters_left = characters
         self.is_complete = True
 
     def take(self, value: typing.Any) -> typing.Any:
-        """Return the beginning of a value, and reduce the room.
+        """Return the beginning of a value, and count its characters.
 
         - Of a text, the first characters are taken.
         - Of a mapping or a list, the first items are taken, and of the last
           one of them only the beginning.
-        - Any other value takes one character of the room, because the shortest
-          number has one digit.
+        - Any other value counts as one character, because the shortest number
+          has one digit.
         """
         if isinstance(value, str):
             return self._take_text(value)
@@ -112,7 +113,7 @@ class _Clip:
             return beginning
         if isinstance(value, list):
             return [self.take(item) for item in self._take_items(value)]
-        self._room -= 1
+        self._characters_left -= 1
         if isinstance(value, int) and value.bit_length() > _MOST_BITS:
             # This number has more digits than may be kept, and Python would
             # refuse to write them.
@@ -121,28 +122,29 @@ class _Clip:
         return value
 
     def _take_text(self, text: str) -> str:
-        """Return the beginning of a text, and reduce the room by its length.
+        """Return the beginning of a text, and count its characters.
 
-        If the text is too long, one character more than the room is taken. The
-        room is then negative, so :meth:`_take_items` takes nothing more.
+        If the text is too long, one character too much is taken. The number of
+        characters left is then negative, so :meth:`_take_items` takes nothing
+        more.
         """
-        beginning = text[: max(self._room, 0) + 1]
+        beginning = text[: max(self._characters_left, 0) + 1]
         if beginning != text:
             self.is_complete = False
-        self._room -= len(beginning)
+        self._characters_left -= len(beginning)
         return beginning
 
     def _take_items(self, items: Iterable[typing.Any]) -> Iterator[typing.Any]:
-        """Yield items while there is room.
+        """Yield items until too many characters were taken.
 
-        The caller reduces the room by the length of the item. Here it is
-        reduced by 2 for the comma and the space behind the item.
+        The caller counts the characters of every item. The comma and the space
+        behind it, which are 2 characters, are counted here.
         """
         for item in items:
-            if self._room < 0:
+            if self._characters_left < 0:
                 self.is_complete = False
                 return
-            self._room -= 2
+            self._characters_left -= 2
             yield item
 
 
