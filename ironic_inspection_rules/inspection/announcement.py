@@ -3,8 +3,8 @@
 """Logs the state of rules when a service starts.
 
 A service also warns about rules that do not run: with an inspect interface
-that does not call this plugin, and rules of stock Ironic. An operator *adopts*
-the latter with a command that converts them and stores them here.
+that does not call this plugin, and rules of stock Ironic. An operator can
+*adopt* these with a command, which converts them and stores them here.
 """
 
 from collections.abc import Iterator

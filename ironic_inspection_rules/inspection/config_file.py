@@ -236,6 +236,7 @@ def settings() -> Iterator[Setting]:
 
 
 def _list_files() -> Iterator[pathlib.Path]:
+    """Yield the configuration files, in the order in which they are read."""
     yield from map(pathlib.Path, CONF.config_file or ())
     for directory in CONF.config_dir or ():
         yield from sorted(pathlib.Path(directory).glob('*.conf'))

@@ -438,6 +438,7 @@ class Inspection:
                 error=error,
                 run=self.run.checkpoint(phase),
             )
+            # save() calls this with the session of its transaction.
             save_checkpoint = functools.partial(
                 self.save_checkpoint, phase, saved
             )
@@ -481,6 +482,7 @@ class Inspection:
             ),
         )
         checkpoint.apply(saved['plugin_data'], plugin_data)
+        # The action "fail" has ended the phase in the earlier attempt.
         if saved['error']:
             raise ironic_exception.HardwareInspectionFailure(
                 error=saved['error']
@@ -582,12 +584,12 @@ def of_task(
 class PhaseHook(base.InspectionHook):
     """Runs rules as an inspection hook of Ironic, the last hook in the list.
 
-    Ironic first calls ``preprocess`` of all hooks, and then calls all hooks
-    themselves. The rules of the phase ``preprocess`` run in the former, after
-    all other hooks (spec 003 "Phases"). The rules of the phase ``main`` run
-    later, where Ironic applies its own rules, after the machine was powered
-    off. A node that was just discovered is an exception: it gets the
-    credentials to power it off from the main rules, so they run in this hook.
+    Ironic first calls the method ``preprocess`` of all hooks, and then calls
+    all hooks themselves. The rules of the phase ``preprocess`` run in this
+    method, after all other hooks (spec 003 "Phases"). The rules of the phase
+    ``main`` run later, where Ironic applies its own rules, after the machine
+    was powered off. A node that was just discovered is an exception: the main
+    rules set the credentials to power it off, so they run in this hook.
     """
 
     def preprocess(

@@ -252,8 +252,8 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        # The database may say that no port (None) has a new address or name,
-        # or a port of this node: such a port may give it up in this phase.
+        # According to the database, a new address or name must be free (None)
+        # or belong to a port of this node, which may give it up in this phase.
         allowed_holders = {None, *(port.get('uuid') for port in before)}
         changed = [
             target.changed_of_port(index) for index, _port in enumerate(before)

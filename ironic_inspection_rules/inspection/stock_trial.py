@@ -187,6 +187,7 @@ def _run_stock_rules(
 
 
 def _read_facts(machine: TrialMachine) -> working_copy.Facts:
+    """Return the data of a machine that rules of this project can read."""
     return machine_facts.of_node(
         machine.node,
         machine.ports,
@@ -204,7 +205,7 @@ def _with_one_of_each_capability(
     Ironic stores capabilities as text in ``properties``. Stock Ironic appends
     a capability even if its name already exists, and the last value counts, so
     ``a:1,b:2,a:3`` means the same as ``a:3,b:2``. An empty text means the same
-    as no text. Without this, such texts would count as differences.
+    as no text. The two texts must not count as a difference.
     """
     node = facts.node or {}
     properties = node.get('properties') or {}

@@ -16,10 +16,10 @@ from oslo_versionedobjects import base
 def class_method(function: Callable[..., Any]) -> Any:
     """Decorate a function as a remotable class method of a versioned object.
 
-    oslo.versionedobjects has two ways to do this. ``remotable_classmethod``
-    exists in 3.9 (Ironic 35) to 3.12 (Ironic 39), but is deprecated since
-    3.10. ``classmethod(remotable(…))`` works since 3.10. The former is used as
-    long as it exists.
+    oslo.versionedobjects has two ways to do this: ``remotable_classmethod``,
+    which is deprecated since 3.10, and ``classmethod(remotable(…))``, which
+    works since 3.10. Ironic 35 brings 3.9, and Ironic 39 brings 3.12. All of
+    these have ``remotable_classmethod``, so it is used as long as it exists.
 
     :param function: called with the class, the context and further arguments.
     """

@@ -3,8 +3,8 @@
 """Lists our versioned objects, and says whether this process has a database.
 
 An API with the option ``use_rpc_for_database`` has none: the remotable methods
-of its objects run in a conductor. The first argument of every such method is
-the context of the caller, which Ironic's RPC passes on to the conductor.
+of its objects run in a conductor. The first argument of every remotable method
+is the context of the caller, which Ironic's RPC passes on to the conductor.
 """
 
 from ironic.objects import base

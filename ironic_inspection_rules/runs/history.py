@@ -165,8 +165,9 @@ def prepare(
         digest_of_parts = row_before.parts
     else:
         digest_of_parts = content.store(parts_now.as_dict())
-    # In the first inspection all parts are new, which is not a change. A part
-    # that is not reported this time may still be there, so it is none either.
+    # In the first inspection all parts are new, which does not count as a
+    # change. A part that is not reported this time may still be there, so this
+    # does not count either.
     has_changed = row_before is not None and any(
         change.what != part_difference.UNREPORTED
         for change in comparison.changes
@@ -232,8 +233,10 @@ def _list_new_stays(
 
     :param parts_before: the known parts before the inspection.
     :param parts_now: the known parts after the inspection.
-    :param labels: identities as the machine spells them, by their normalized
-        form, e.g. ``{'s3z8': 'S3Z8'}``; only if the two differ.
+    :param labels: the spelling of an identity that the machine has reported,
+        by the normalized identity, e.g. ``{'s3z8': 'S3Z8'}``. If both are
+        equal, there is no entry.
+    :param now: the time at which the stays begin.
     """
     new_stays = []
     for kind, identity in parts_now.identities:

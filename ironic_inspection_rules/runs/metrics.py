@@ -106,7 +106,7 @@ def send_rules(
         name = _name_of_rule(row)
         numbers = {
             'matched': row['matched'],
-            # The failures of the row include those of mode "audit".
+            # "failed" also counts the failures in mode "audit".
             'failed': row['failed'] - row['would_fail'],
             'would_fail': row['would_fail'],
         }

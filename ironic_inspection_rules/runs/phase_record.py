@@ -3,32 +3,40 @@
 """The record of a phase that is kept with a run.
 
 A *run* is one inspection of a node. The record of a phase says what its rules
-did. A *confirmed* value was set to the value that already existed. A rule is
-*reverted* if it does not match, and undoes what it did in an earlier run. Of a
-sensitive rule, everything but its UUID and whether it matched is *withheld*.
+did, as plain JSON data::
 
-The record is plain JSON data:
+    {'rules': [{'uuid': UUID, 'description': 'Rack', 'revision': 3,
+                'conditions': [{'op': 'eq', 'result': True, 'reason': …}],
+                'actions': ['set-attribute'],
+                'changes': [{'object': 'node', 'op': 'replace',
+                             'path': '/extra/rack', 'before': 'r1',
+                             'after': 'r2', 'action': 'set-attribute'}]},
+               {'uuid': UUID, 'matched': True, 'withheld': True}],
+     'reverted': [], 'audit': [], 'saved': True, 'seconds': 0.01}
 
 ``rules``
-    The rules that matched, in the order in which they ran: ``uuid``,
-    ``description``, ``revision``, ``conditions`` (``op``, ``result``,
-    ``reason``), ``actions`` (names of ops) and ``changes`` (``object``,
-    ``op``, ``path``, ``before``, ``after``, ``action``; ``at``, the path with
-    the index of the item, if it has a ``-``; ``left``, how many items are left
-    in the list, if an item was removed from one; ``port``, the UUID of the
-    port, whose address may change). A sensitive rule has only its ``uuid``,
-    ``matched`` and ``withheld``, which is true. ``confirmed`` has, in the form
-    of ``changes``, the values that were set to the value that already existed;
-    it is missing if there are none. They have ``earlier``, the number of
-    ``changes`` before them, if one of the changes moved the items of a list.
-    ``actions`` are the actions that ran (:class:`.trace.ActionTrace`).
-    ``when`` has the actions with conditions, and the actions that did not run:
-    ``action`` (its op), ``ran``, ``conditions`` (``op``, ``reason``, and how
-    often they were ``true`` and ``false``) and, if it did not run, the
-    ``reason``; it is missing if there are no such actions.
+    The rules that matched, in the order in which they ran. ``actions`` are the
+    ops of the actions that ran. The content of a sensitive rule is
+    ``withheld``, as in the second rule above. Two keys are missing if they
+    would be empty:
+
+    ``confirmed``
+        In the form of ``changes``, the values that were set to the value that
+        already existed. If one of the changes moved the items of a list, they
+        have ``earlier``, the number of ``changes`` before them.
+    ``when``
+        The actions that have conditions or did not run: ``action`` (its op),
+        ``ran``, ``conditions`` (``op``, ``reason``, and how often they were
+        ``true`` and ``false``) and, if it did not run, the ``reason``.
+
+    A change may also have ``at``, the path with the index of an appended item
+    instead of ``-``; ``left``, how many items are left in a list from which an
+    item was removed; and ``port``, the UUID of a port, because its address may
+    change.
 ``reverted``
-    In the same form, the rules that did not match and undid their earlier
-    changes. This happened before the first action of any rule.
+    In the same form, the rules that did not match and undid the changes that
+    they made in an earlier run. This happened before the first action of any
+    rule.
 ``audit``
     In the same form, the rules of mode ``audit`` that matched, with the
     changes that they would have made, and ``error``, the error with which they

@@ -164,6 +164,11 @@ def still_holds(
 ) -> bool | None:
     """Return whether a value is still what a change has set it to.
 
+    - A trait is compared by whether the node has it.
+    - If the change set only a part of the value, the answer is no if this part
+      differs now, and otherwise unknown.
+    - Any other value is compared with the recorded value after the change.
+
     :param place: where the value was after the change.
     :param present: the current value of the place; :data:`.path.ABSENT` if
         there is none, :data:`UNKNOWN` if it could not be read.
@@ -173,14 +178,12 @@ def still_holds(
     if present is UNKNOWN:
         return None
     if place.object == working_copy.TRAITS:
-        # A trait is still added if it is there, or removed if it is not.
         was_added: bool = change['op'] == 'add'
         is_there = present is not data_path.ABSENT
         return was_added == is_there
     is_part_changed = _is_below(_path(change), place.path)
     if is_part_changed:
-        # The change set only a part of the value. If this part differs now,
-        # the value is another one. If it does not, the rest is unknown.
+        # Nothing is recorded about the rest of the value.
         if _may_part_still_hold(change, place, present):
             return None
         return False
@@ -193,8 +196,8 @@ def still_holds(
         and place.path[0].endswith('_interface')
     )
     if is_interface and value_after is None:
-        # If a rule has set a hardware interface to None, Ironic sets it to the
-        # default of the driver.
+        # If a rule sets a hardware interface to None, Ironic sets it to the
+        # default of the driver, which the record does not have.
         return None
     return data_path.same(value_after, present)
 

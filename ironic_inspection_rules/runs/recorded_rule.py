@@ -112,6 +112,10 @@ class WithheldRule(RecordedRule):
         self._places = places
 
     def follow(self, place: recorded_change.RecordedPlace) -> Trail:
+        """Return whether this rule set a value, as far as this is known.
+
+        :param place: the place of the value after the rule ran.
+        """
         if self._places is None:
             # The rule set so many places that they were not kept.
             return Trail(place, may_be_set=True)
@@ -120,6 +124,7 @@ class WithheldRule(RecordedRule):
         )
 
     def described(self, describe: Describe) -> disclosure.Entry:
+        """Return an entry with the UUID of this rule, without its content."""
         return {
             'rule': {'uuid': self._fields['uuid']},
             disclosure.WITHHELD: True,
@@ -132,7 +137,8 @@ def read(
     """Return a rule of the record of a phase, as one of the two classes.
 
     :param fields: the record of the rule.
-    :param places: the places that the sensitive rules of the phase set.
+    :param places: the places that the sensitive rules of the phase set. A
+        withheld rule that is not among them has set no places.
     """
     if fields.get(disclosure.WITHHELD):
         return WithheldRule(fields, (places or {}).get(fields['uuid'], []))

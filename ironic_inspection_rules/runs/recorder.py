@@ -47,10 +47,11 @@ class RunRecorder:
 
     ``event`` is :data:`INSPECTION` or :data:`REAPPLY`. With durable
     inspection, ``uuid`` is the UUID of the request, so that all attempts share
-    one run. ``revision`` is the revision of the rules in force. The other
-    fields are by phase: ``phases`` has the records of what the rules did,
-    ``places`` the places that sensitive rules set, which nobody is shown, and
-    ``errors`` the errors with which rules ended.
+    one run. ``revision`` is the revision of the rules in force.
+
+    Three fields have an entry per phase. ``phases`` has the records of what
+    the rules did. ``places`` has the places that sensitive rules set, which
+    are shown to nobody. ``errors`` has the errors with which the rules ended.
     """
 
     event: str
@@ -88,10 +89,15 @@ class RunRecorder:
         }
 
     def checkpoint(self, phase: str) -> phase_record.Record:
-        """Return the data of a phase that a later attempt needs.
+        """Return the data of this run that a later attempt needs.
 
-        The records of the earlier phases are included, because a phase in
-        which no rule matched has no checkpoint of its own.
+        They are saved in the checkpoint of a phase. The records of the earlier
+        phases are included, because a phase in which no rule matched has no
+        checkpoint of its own.
+
+        :param phase: the phase that has just ended.
+        :returns: ``{'revision': 3, 'record': {…}, 'places': {…}, 'earlier':
+            {'preprocess': {…}}}``.
         """
         earlier_records = dict(self.phases)
         record = earlier_records.pop(phase, None)

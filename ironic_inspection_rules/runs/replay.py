@@ -523,10 +523,12 @@ def _add_other_changes(
 
 
 def _ports_by_uuid(facts: working_copy.Facts) -> Data:
+    """Return the ports of a machine by their UUIDs."""
     return {port['uuid']: port for port in facts.ports}
 
 
 def _traits(facts: working_copy.Facts) -> Sequence[str]:
+    """Return the names of the traits of a node, if any."""
     node = facts.node or {}
     return node.get(working_copy.TRAITS) or ()
 
