@@ -271,6 +271,7 @@ class Refusals:
             for index, port in enumerate(before)
             if 'name' not in changed[index]
         }
+        # The label is the name of a port in messages, e.g. "port <MAC>".
         labelled = zip(before, changed, changes.port_names, strict=True)
         for index, (port, values, label) in enumerate(labelled):
             self._check_references(

@@ -73,7 +73,8 @@ def problems(conducts: bool = True) -> Iterator[str]:
 def off(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
-    No configuration file has to be read for them.
+    This is faster than :func:`problems`, because it does not read all
+    configuration files again.
 
     :param conducts: whether a conductor has this configuration.
     """
@@ -121,8 +122,8 @@ def is_configured() -> bool:
 def missing(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
-    - If the inspect interface ``agent`` is enabled, ``[inspector]hooks`` must
-      name the plugin.
+    - If the inspect interface ``agent`` is enabled, or if API and conductor
+      share one process, ``[inspector]hooks`` must name the plugin.
     - Otherwise ``[redfish]inspection_hooks`` must name it.
     - ``[api]middleware`` must name it in any case.
 

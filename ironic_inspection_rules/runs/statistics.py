@@ -41,10 +41,13 @@ Write = collections.abc.Callable[[list[Row]], None]
 
 
 class RuleCounter:
-    """Counts what rules do, until the counts are written.
+    """Counts what rules do, and writes the counts from time to time.
 
-    :param write: called with one row per rule, as
-        ``objects.rule_statistics`` describes them, with :data:`FOR_METRICS`.
+    Several threads may inspect nodes at the same time, and a timer writes the
+    counts in another thread, so all access to the rows is locked.
+
+    :param write: writes the counts. It is called with a list of rows, one per
+        rule.
     :param period: seconds from the first count until the counts are written.
     """
 
@@ -53,7 +56,7 @@ class RuleCounter:
         self._period = period
         # The counts, by the UUID of the rule.
         self._rows: dict[str, Row] = {}
-        # The timer that will write the counts; None if there are none.
+        # The timer that will write the counts; None if it does not run.
         self._timer: threading.Timer | None = None
         # Guards the rows and the timer. It is not held while counts are
         # written, because a slow database must not block inspections.
