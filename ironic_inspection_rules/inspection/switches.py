@@ -73,8 +73,8 @@ def problems(conducts: bool = True) -> Iterator[str]:
 def off(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
-    This is faster than :func:`problems`, because it does not read all
-    configuration files again.
+    This is faster than :func:`problems`, which reads all configuration files
+    again.
 
     :param conducts: whether a conductor has this configuration.
     """
