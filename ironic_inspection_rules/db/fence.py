@@ -2,13 +2,17 @@
 
 """Refuses the writes of a worker that has lost its request.
 
-A worker that was stalled for longer than its lease does not know that another
-one has taken over, and a look at the clock before each write does not help:
-it may stall between the look and the write. So the database refuses what that
-worker writes, in the same transaction. The check comes last, at the commit,
-and locks the two rows that it reads, so that nobody takes over before the
-commit is done. The check is an event of the engine: most transactions to be
-refused are those of Ironic's own objects, which know nothing of it.
+A worker leases an inspection request, and locks its node. If the worker stalls
+for longer than its lease, another worker gets the request, which is a new
+*delivery* with a new *token*. The first worker does not know this when it goes
+on. It cannot find out by looking at the clock before it writes, because it may
+stall between the look and the write.
+
+Therefore a check runs in every transaction of the worker, at the commit. This
+check is the *fence*. It reads the lock of the node and the token of the
+request, and locks both rows, so that they cannot change before the commit is
+done. It is an event of SQLAlchemy's engine, because most transactions are made
+by Ironic's own code, which does not know the fence.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +30,8 @@ _NODES = sa.table('nodes', sa.column('uuid'), sa.column('reservation'))
 class _Fence(NamedTuple):
     """The check of the commits of a thread.
 
-    ``query`` finds a row while the delivery of this thread is the last one,
-    and has locked the node. If it finds none, the error from ``make_error`` is
-    raised instead of a commit.
+    ``query`` finds a row as long as no other delivery has taken over. If it
+    finds no row, the error from ``make_error`` is raised instead of a commit.
     """
 
     query: sa.Select
@@ -53,15 +56,17 @@ def while_locked(
 ) -> Iterator[None]:
     """Refuse commits of this thread once another delivery has taken over.
 
-    Both the lock of the node and the token of the request are checked, because
-    a new delivery changes the token first, and locks the node some time later.
+    This lasts until the end of the ``with`` statement. Both the token of the
+    request and the lock of the node are checked, because a new delivery first
+    changes the token, and locks the node some time later.
 
     :param holder: the name in which this delivery has locked the node.
+    :param request_uuid: the UUID of the delivered request.
     :param token: the token of this delivery.
     :param make_error: returns the error to raise instead of a commit.
     """
-    # The query finds a row while this delivery holds both. It locks the two
-    # rows, so that they do not change between the check and the commit.
+    # The query finds a row while the node has this holder and the request has
+    # this token. It also locks both rows until the end of the transaction.
     query = (
         sa.select(_NODES.c.uuid)
         .join(models.RequestRow, models.RequestRow.node_uuid == _NODES.c.uuid)
@@ -82,10 +87,11 @@ def while_locked(
 
 @contextlib.contextmanager
 def suspended() -> Iterator[None]:
-    """Commit without the check, for statements that compare the token anyway.
+    """Commit without the check, until the end of the ``with`` statement.
 
-    Such a statement may give the request a new token. The check, which runs at
-    the commit with the old token, would mistake this for another delivery.
+    This is for transactions that unlock the node or change the token. The
+    check runs after that, at the commit, and would refuse them. Their
+    statements compare the token themselves.
     """
     previous_fence = _FENCE.set(None)
     try:
@@ -96,10 +102,14 @@ def suspended() -> Iterator[None]:
 
 @sa.event.listens_for(sa.Engine, 'commit')
 def _check_fence(connection: Any) -> None:
-    """Check the fence of this thread, if it has one, before any commit.
+    """Check before a commit that no other delivery has taken over.
 
-    The engine calls this before the commits of Ironic's code as well. An error
-    that is raised here refuses the commit.
+    The engine calls this before every commit, including commits of Ironic's
+    code. An error that is raised here refuses the commit. Threads without a
+    fence are not checked.
+
+    :param connection: the connection whose transaction is to be committed.
+    :raises: the error of the fence if another delivery has taken over.
     """
     fence = _FENCE.get()
     if fence is None:
@@ -108,10 +118,11 @@ def _check_fence(connection: Any) -> None:
         if connection.execute(fence.query).first() is None:
             raise fence.make_error()
     except BaseException:
-        # A session rolls back only for an Exception. After a BaseException the
-        # connection would return to the pool in the middle of the transaction,
-        # and its next user would commit the refused changes. The connection is
-        # therefore given up. A rollback would not suffice, because oslo.db
-        # would not notice it and would skip the next BEGIN of SQLite.
+        # A session rolls back only for an Exception, and the error of the
+        # fence is a BaseException. Without a rollback, the connection would
+        # return to the pool in the middle of the transaction, and its next
+        # user would commit the refused changes. Therefore close the
+        # connection. A rollback here would not suffice, because oslo.db would
+        # not notice it and would skip the next BEGIN of SQLite.
         connection.invalidate()
         raise

@@ -2,9 +2,15 @@
 
 """Locks of nodes in Ironic's database.
 
-The lock of a node is its column ``reservation``, by which Ironic's own tasks
-lock nodes as well. Ironic's objects are not used: they read the node before
-and after, and need a transaction each time.
+A node is locked if its column ``reservation`` has the name of a *holder*, e.g.
+the host of a conductor, or ``inspection-request:<uuid>:3`` for a worker. It is
+unlocked if the column is NULL. Ironic's own tasks lock nodes in the same way.
+
+This lock lasts for many transactions. A *row* of the database, in contrast, is
+locked until the end of a transaction.
+
+Ironic's objects are not used here: they read the node before and after a
+change, in further transactions.
 """
 
 from collections.abc import Collection
@@ -26,8 +32,8 @@ from ironic_inspection_rules.i18n import _
 def reserve(node_uuid: str, holder: str) -> bool:
     """Lock a node that nobody has locked.
 
-    A node whose row another transaction has locked also counts as locked, so
-    that nobody waits for a process that stalls in such a transaction.
+    If another transaction has locked the row of the node, the node is not
+    locked: waiting for the row could take long if the other process stalls.
 
     :param holder: the new value of the column ``reservation``.
     :returns: whether this call has locked the node.
@@ -52,7 +58,8 @@ def reserve(node_uuid: str, holder: str) -> bool:
 def unlock(node_uuid: str, holder: str) -> bool:
     """Unlock a node, unless another transaction has locked its row.
 
-    :param holder: the name of the holder that must have locked the node.
+    :param holder: the holder that must have locked the node. If the node has
+        another holder, nothing is changed.
     :returns: whether this call has unlocked the node.
     """
     with transaction.writer() as session:
@@ -98,10 +105,10 @@ def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
 
 @transaction.retried_on_lock_conflict
 def find_unlocked_rows(node_uuids: Collection[str]) -> list[str]:
-    """Return the nodes whose rows no other transaction has locked.
+    """Return the UUIDs of nodes whose rows no other transaction has locked.
 
-    The caller skips the other nodes, because it would wait for transactions
-    that are about to change them. The rows do not stay locked.
+    The caller skips the other nodes, because it would have to wait for the
+    transactions that have locked them. The rows do not stay locked.
     """
     column = models.Node.uuid
     with transaction.writer_without_gaps() as session:
@@ -124,19 +131,23 @@ def stop_clock(
     Ironic if the request has data, or by the worker that powers the machine on
     if it is a power-on request.
 
-    :param starting: whether the request asks to power the machine on, which
-        means that the machine has not posted anything yet.
+    :param session: the session of the transaction that stores the request.
+    :param starting: True for a request to power the machine on; False for a
+        request with data that the machine has posted.
     :returns: when the inspection began; None if the timeout was already
         stopped, or if the node is new or does not exist. With ``starting``, it
         is also None for any node that is not in state "inspecting".
-    :raises: Conflict if the node does not wait for data, so that these data
-        must be refused; never with ``starting``.
+    :raises: Conflict if the request has data, but the node does not wait for
+        data.
     """
     started_at = models.Node.inspection_started_at
+    # A machine is powered on in the state "inspecting". Then the node waits
+    # for its data in the state "inspect wait".
     state = states.INSPECTWAIT
     if starting:
         state = states.INSPECTING
-    # All transactions lock a node before its request, to avoid deadlocks.
+    # All transactions lock the row of a node before the row of its request.
+    # Different orders would cause deadlocks.
     began: datetime.datetime | None = session.execute(
         sa.select(started_at)
         .where(
@@ -182,25 +193,28 @@ def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
 def served_by(
     drivers: Collection[str], conductor_groups: Collection[str]
 ) -> sa.ColumnElement[bool]:
-    """Return the condition of requests that a worker can process.
+    """Return the SQL condition of requests that a worker can process.
 
-    The worker has the driver of the node, and takes nodes of its conductor
-    group. A request of a deleted node also meets the condition, because any
-    worker may end it.
+    The worker must have the driver of the node, and must take nodes of its
+    conductor group. A request of a deleted node also meets the condition,
+    because any worker may end it.
 
     :param drivers: the names of the drivers of the worker.
-    :param conductor_groups: the groups whose nodes it takes; empty for all.
+    :param conductor_groups: the groups whose nodes the worker takes; empty for
+        all groups.
     """
     node = models.Node
-    out_of_reach = [node.driver.not_in(drivers)]
+    # Each of these conditions excludes a node.
+    reasons_to_exclude = [node.driver.not_in(drivers)]
     if conductor_groups:
         # Ironic stores the groups of nodes in lower case.
         groups = [group.lower() for group in conductor_groups]
-        out_of_reach.append(node.conductor_group.not_in(groups))
-    # The condition is "no node is unserved" instead of "a node is served",
-    # because a deleted node is neither.
+        reasons_to_exclude.append(node.conductor_group.not_in(groups))
+    # "There is no excluded node of this request" also holds if the node was
+    # deleted. "There is a node that the worker takes" would not.
     return ~sa.exists().where(
-        node.uuid == own_models.RequestRow.node_uuid, sa.or_(*out_of_reach)
+        node.uuid == own_models.RequestRow.node_uuid,
+        sa.or_(*reasons_to_exclude),
     )
 
 

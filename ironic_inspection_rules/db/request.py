@@ -2,8 +2,15 @@
 
 """Stored inspection requests: the queue of durable inspection.
 
-Whoever changes an open request names the token of a delivery; the change
-happens only if that delivery is still the last one.
+A request is *open* until it has ended, i.e. finished or failed. A node has at
+most one open request, so the column ``open_node_uuid`` is unique: it is the
+UUID of the node while the request is open, and NULL afterwards.
+
+A worker leases an open request. The column ``due_at`` is the time, in seconds
+by the clock of the database, from which the request may be delivered to a
+worker; during a lease it is the end of the lease. Every delivery gives the
+request a new number, its ``token``. A worker changes the request only if the
+request still has the token of its delivery.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -38,35 +45,40 @@ def find_or_create_request(
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless the node's open request continues.
 
-    First ``accept`` is called in the same transaction, and may change the
-    node: either both are stored, or nothing is. If the open request does not
-    continue, it is replaced by the new one, and a worker that processes it can
-    no longer save anything.
+    These steps are one transaction:
 
-    :param values: column values. Required are ``uuid``, ``node_uuid``,
-        ``event``, ``state``, and ``version``, the version of the versioned
-        object that can show the row.
+    1. ``accept`` is called, and may change the node or refuse the request.
+    2. If the node has an open request, ``reason_to_end`` decides about it. If
+       it continues, it is returned, and no request is stored.
+    3. Otherwise the open request ends: a worker that processes it can no
+       longer save anything.
+    4. The new request and its data are stored.
+
+    :param values: column values of the new request. Required are ``uuid``,
+        ``node_uuid``, ``event``, ``state``, and ``version``, the version of
+        the versioned object that can show the row.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None if the request needs
         no data.
-    :param accept: accepts the request for its node. It may raise an error,
-        which undoes everything, and is also called if the open request
-        continues. It returns when the inspection began if the request is the
-        first one of the inspection, and otherwise None; see
-        :func:`.node_reservation.stop_clock`. None to accept any request.
+    :param accept: accepts the request for its node; None to accept any. It may
+        raise an error, which undoes everything. It returns when the inspection
+        began if the request is the first one of the inspection, and otherwise
+        None; see :func:`.node_reservation.stop_clock`.
     :param reason_to_end: called with the current open request and the result
         of ``accept``; returns the reason why that request ends, e.g. that it
         belongs to an earlier inspection; None if it continues.
-    :param state_of_ended: state of a request that the new one replaces.
+    :param state_of_ended: the state of a request that the new one replaces.
     :param yields_for: seconds by which the request is due later: requests
         that are stored in this time without a delay are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
     :raises: RequestPending if another process stores a request meanwhile, or
-        if the open request that should end changes meanwhile.
+        if the open request that should end changes meanwhile. The caller tries
+        again.
     """
     node_uuid = values['node_uuid']
     try:
         with transaction.writer() as session:
+            # When the inspection began, if this is its first request.
             began = None
             if accept is not None:
                 began = accept(session)
@@ -87,8 +99,8 @@ def find_or_create_request(
                     # Since it was read, it has ended, or a worker has begun to
                     # process it. The caller must decide again.
                     raise exceptions.RequestPending(node_uuid)
-                # The node has this time only until the first data of its
-                # inspection are accepted; after that, the request has it.
+                # Only the first request of an inspection gets this time from
+                # the node. A later one takes it from the earlier request.
                 began = began or pending.inspection_began_at
             row = models.RequestRow(
                 **values,
@@ -100,27 +112,28 @@ def find_or_create_request(
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
-        # Two processes found no open request, but open_node_uuid is unique.
+        # Two processes have found no open request, and the other one has
+        # stored its request first.
         raise exceptions.RequestPending(node_uuid) from exc
 
 
 def _replace_data(
     session: orm.Session, node_uuid: str, data: Mapping[str, Any] | None
 ) -> Any:
-    """Replace the data of a node that an inspection request will process.
+    """Store the data that a request will process, in place of older data.
 
     A node can have both data that its ramdisk posted and data of a
     reapplication. The new data replace only data of the same kind.
 
-    :param data: ``inventory``, ``plugin_data`` and ``posted``; None if a
-        request needs no data.
-    :returns: the ``id`` of the data; None if there are none.
+    :param data: the ``inventory``, the ``plugin_data``, and ``posted``,
+        whether a ramdisk posted them; None if the request needs no data.
+    :returns: the ``id`` of the stored data; None if the request needs none.
     """
     if data is None:
         return None
-    # Delete the old row by primary key. If it were deleted by node, MySQL
-    # would lock a gap of the index into which data of other nodes are
-    # inserted.
+    # Delete the older row by its primary key. If it were deleted by the UUID
+    # of the node, MySQL would also lock a part of the index where other
+    # transactions insert the data of other nodes.
     query = sa.select(models.InspectionDataRow.id).where(
         models.InspectionDataRow.node_uuid == node_uuid,
         models.InspectionDataRow.posted == data['posted'],
@@ -145,12 +158,13 @@ def _supersede(
     reason: str,
     present_state: str | None = None,
 ) -> bool:
-    """End an open request, and shut out a worker that processes it.
+    """End an open request, even if a worker processes it.
 
-    The request gets a new token, so the database refuses commits of a worker
-    with the old token. If the worker was faster and has already ended the
-    request itself, the request is not changed.
+    The request gets a new token, so the database refuses further commits of
+    this worker, which has the old token. If the request has already ended, it
+    is not changed.
 
+    :param id_: the ``id`` of the row of the request.
     :param state: the state that the request ends in.
     :param reason: stored as its last error.
     :param present_state: the state that the request must be in; None for any.
@@ -199,12 +213,12 @@ def supersede_request(
 def uncount_attempt(uuid: str, attempts: int) -> None:
     """Decrement the number of attempts of an open request.
 
-    The attempt failed only because the database was unavailable, so it must
-    not count towards ``[inspection_queue]max_attempts``.
+    The last attempt failed only because the database was unavailable, so it
+    must not count towards ``[inspection_queue]max_attempts``.
 
-    :param attempts: number of attempts before that one. If the stored number
-        is not larger, the database was unavailable before the attempt was
-        counted, and nothing changes.
+    :param attempts: the number of attempts before the failed one. If the
+        stored number is not larger, the failed attempt was never counted, and
+        nothing changes.
     """
     with transaction.writer() as session:
         session.execute(
@@ -227,18 +241,19 @@ def renew_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
 ) -> models.RequestRow | None:
-    """Replace the data of an open request, which is due immediately.
+    """Replace the data of an open request, and make it due immediately.
 
-    A worker that has claimed the request loses it, because the token changes.
+    The request also gets a new token. If a worker has already claimed the
+    request with the token in ``token``, it can no longer save anything.
 
-    :param token: the token of the last delivery that the caller knows.
+    :param token: the token that the request must have.
     :param present_state: the state that the request must be in.
     :param values: further column values to change.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None if the request needs
         no data.
-    :returns: the row; None if the request is done, in another state, or has
-        another token.
+    :returns: the changed row; None if the request has ended, is in another
+        state, or has another token, and so was not changed.
     """
     new_values = {
         **values,
@@ -272,10 +287,10 @@ def change_request(
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
-    """Change an open request, unless it was delivered again meanwhile.
+    """Change an open request, unless it has been delivered again.
 
     Every delivery of a request to a worker gives it a new token. A worker that
-    was too slow has the old token, and changes nothing.
+    was too slow has an old token, and changes nothing.
 
     :param token: the token of the delivery that changes the request.
     :param values: the column values to change.
@@ -283,8 +298,8 @@ def change_request(
     :param present_state: the state that the request must be in; None for any.
     :param session: the session of an open transaction to use; None for a new
         transaction.
-    :returns: False if the request has ended, has another token, or is in
-        another state.
+    :returns: whether the request was changed. It was not if it has ended, has
+        another token, or is in another state.
     """
     changes = dict(values)
     if due_in is not None:
@@ -317,12 +332,15 @@ def finish_request(
 ) -> bool:
     """End an open request, and remove its checkpoints.
 
+    :param token: the token of the delivery that ends the request.
+    :param state: the state that the request ends in.
+    :param error: why the request failed; None if it succeeded.
     :param present_state: the state that the request must be in; None for any.
-    :param session: the session of an open transaction to use, which leaves the
-        node unlocked and in a final state; None for a new transaction: then
-        the queue takes care of the node later.
-    :returns: whether the request was ended. It is not ended if it is not open,
-        is in another state, or if the token is not that of its last delivery.
+    :param session: the session of an open transaction, which unlocks the node
+        and leaves it out of inspection. None for a new transaction, which does
+        not change the node: the queue takes care of the node later.
+    :returns: whether the request was ended. It was not if it had ended before,
+        has another token, or is in another state.
     """
     values: dict[str, Any] = {
         'state': state,
@@ -332,10 +350,9 @@ def finish_request(
         'finished_at': timeutils.utcnow(),
     }
     if session is not None:
-        # The transaction leaves the node in a final state, so the queue has
-        # nothing more to do. Otherwise the due time, which is the end of the
-        # lease, is kept, so that the queue finds the request again and takes
-        # care of the node.
+        # Nothing is left to do for the node. Otherwise the due time, which is
+        # the end of the lease, is kept: by it, the queue finds the request
+        # again and takes care of its node.
         values['due_at'] = None
     return change_request(
         uuid, token, values, present_state=present_state, session=session
@@ -345,11 +362,12 @@ def finish_request(
 def settle_request(
     uuid: str, token: int, session: orm.Session | None = None
 ) -> None:
-    """Record that the node of an ended request is in a final state.
+    """Record that nothing is left to do for the node of an ended request.
 
-    The queue has nothing more to do for the request, and may remove it.
+    The queue does not look at the request again, and may remove it.
 
-    :param token: the token of the delivery that has taken care of the node.
+    :param token: the token of the delivery that has taken care of the node. If
+        the request has another token, nothing is recorded.
     :param session: the session of an open transaction to use; None for a new
         transaction.
     """
@@ -382,7 +400,7 @@ def get_request_by_uuid(uuid: str) -> Any:
 
 
 def get_open_request(node_uuid: str) -> Any:
-    """Read the request of a node that is not done.
+    """Read the open request of a node.
 
     :returns: the row; None if the node has no open request.
     """
@@ -413,19 +431,21 @@ def list_requests(
 
 
 def destroy_done_requests(before: datetime.datetime, limit: int) -> int:
-    """Remove requests that were done before a point in time, in UTC.
+    """Remove requests that ended before a point in time, the oldest first.
 
-    A request is not removed while its node is not in a final state, or while
+    A request is kept while its node may still be in inspection, or while
     another transaction has locked the request.
 
+    :param before: the point in time, in UTC.
     :param limit: maximum number of requests to remove.
-    :returns: number of removed requests.
+    :returns: the number of removed requests.
     """
     row = models.RequestRow
-    # A done request has a due time until its node is in a final state.
+    # An ended request has a due time until its node is taken care of.
     is_removable = sa.and_(row.finished_at < before, row.due_at.is_(None))
     query = sa.select(row.id).where(is_removable).order_by(row.finished_at)
     removed = 0
+    # Remove a limited number of requests per transaction.
     while removed < limit:
         most = min(removal.CHUNK, limit - removed)
         ids = transaction.read(query.limit(most))

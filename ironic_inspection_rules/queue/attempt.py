@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One attempt to carry out an inspection request."""
+"""One attempt to carry out an inspection request.
+
+An attempt locks the node, lets Ironic's own code inspect it, and ends the
+request. It may be interrupted, and another worker repeats it. Terms:
+
+* A *run* is the record of what the rules did. It is stored at the end.
+* A *checkpoint* is the outcome of a phase of rules that need not run again.
+* Errors of the *surroundings*, e.g. of the database, interrupt an attempt, but
+  do not fail the inspection, see :mod:`.surroundings`.
+* The *fence* refuses commits of a worker that has lost its request, see
+  :mod:`.db.fence`.
+"""
 
 from collections.abc import Callable, Iterator
 import contextlib
@@ -100,7 +111,8 @@ class Attempt(inspection.Inspection):
         request and stores the run. In this case :meth:`end` stores the run.
         """
         request = self.request
-        # A timeout is the only other request that may be done, and has no run.
+        # Only posted data and timeouts can be finished by an earlier attempt,
+        # and a timeout has no run.
         if request.event != queue_request.CONTINUE:
             return
         self._take_up_run()
@@ -108,11 +120,16 @@ class Attempt(inspection.Inspection):
             self._store_run = self.prepare_run(None)
 
     def process(self) -> str | None:
-        """Process the request.
+        """Process the request, and prepare its run for :meth:`end`.
+
+        * If the inspection fails, the node fails, and the reason is returned.
+        * If the surroundings are to blame, the node is not changed, and
+          TemporaryFailure is raised, because another attempt may succeed.
 
         :returns: why the request has permanently failed, as recorded on the
             node; None if it succeeded.
-        :raises: TemporaryFailure if another attempt may succeed; LeaseLost.
+        :raises: TemporaryFailure; LeaseLost if another worker has got the
+            request.
         """
         carry_out: Callable[[], str | None] = {
             queue_request.CONTINUE: self._inspect,
@@ -126,9 +143,9 @@ class Attempt(inspection.Inspection):
             self._store_run = self.prepare_run(error)
             return error
         except surroundings.Abandoned as exc:
-            # Abandoned is no Exception, because Ironic's code that it passed
-            # through would have caught an Exception and failed the node. Its
-            # cause is a LeaseLost or an error of the surroundings.
+            # It has passed through Ironic's code, which would have caught an
+            # Exception and failed the node. Raise the actual error, which is a
+            # LeaseLost or an error of the surroundings.
             raise surroundings.as_exception(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
@@ -152,9 +169,10 @@ class Attempt(inspection.Inspection):
     def fail(self, reason: str) -> None:
         """Record on the node that the request cannot be carried out.
 
-        If an earlier attempt has run rules, :meth:`end` stores them as a run.
+        If an earlier attempt may have run rules, this also prepares the run of
+        that attempt, which :meth:`end` stores.
 
-        :param reason: why it cannot be carried out.
+        :param reason: why the request cannot be carried out.
         """
         request = self.request
         failure.fail_node(self.task, request, reason)
@@ -188,9 +206,8 @@ class Attempt(inspection.Inspection):
                 raise
             recorder.warn_of_loss(task.node, exc)
             ended = task.end(end_request)
-        # The fence lets a worker commit only while it holds the lock of the
-        # node. The node is unlocked now, so the fence would refuse to remove
-        # old history.
+        # Remove old history. The fence lets a worker commit only while it
+        # holds the lock of the node, which is unlocked by now.
         with fence.suspended():
             recorder.cleaner.clean(CONF.inspection_rules.keep_history)
         return ended
@@ -219,20 +236,23 @@ class Attempt(inspection.Inspection):
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        # The hooks are guarded already, see _take_request(). This guard is for
-        # the main phase, which Ironic runs with engine.apply_rules().
+        # Ironic must not catch errors of the surroundings. Hooks are guarded
+        # already, see _take_request(). This guard is for the main phase, which
+        # Ironic runs with engine.apply_rules().
         with self.guard():
             super().run_phase(phase, inventory, plugin_data)
 
     def save_checkpoint(
         self, phase: str, saved: checkpoint.Checkpoint, session: Any
     ) -> None:
-        """Save a checkpoint, see :meth:`.Inspection.save_checkpoint`.
+        """Save the checkpoint of a phase, see :class:`.Inspection`.
 
         It is stored with the request, beside the checkpoints of earlier
         phases.
 
-        :raises: Abandoned if the request was delivered again.
+        :param session: the session of the transaction that also saves the
+            changes of the phase.
+        :raises: Abandoned if another worker has got the request.
         """
         checkpoints = {**self.checkpoints, phase: saved}
         try:
@@ -246,11 +266,11 @@ class Attempt(inspection.Inspection):
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Raise Abandoned for errors of the surroundings, e.g. the database.
+        """Replace errors of the surroundings, e.g. the database, by Abandoned.
 
-        Ironic catches every Exception and fails the node. Abandoned is not an
-        Exception, so it passes through Ironic's code, and the request is
-        delivered again.
+        Code that Ironic calls runs in this context. Ironic catches every
+        Exception and fails the node. Abandoned is not an Exception, so it
+        passes through Ironic's code, and the request is delivered again.
 
         :returns: a context manager, which can also decorate a function.
         """
@@ -263,11 +283,15 @@ class Attempt(inspection.Inspection):
             raise surroundings.Abandoned() from exc
 
     def _take_request(self) -> None:
-        """Load the driver, and take the data that came with the request.
+        """Prepare the task and the data of the request for the inspection.
 
-        The API runs early rules on posted data before it stores the request.
-        Their changes of plugin data are the checkpoint ``early``, e.g.
-        ``{'set': {'rack': 'r1'}, 'unset': [], 'run': {…}}``.
+        * The driver is loaded.
+        * The changes by early rules are applied to the plugin data. The API
+          runs these rules on posted data before it stores the request. Their
+          changes are the checkpoint ``early``, e.g. ``{'set': {'rack': 'r1'},
+          'unset': [], 'run': {…}}``.
+        * The hooks of the inspect interface get guards, see :meth:`guard`.
+        * The inspection begins with the data, if the request has data.
         """
         request = self.request
         self.task.load_driver()
@@ -281,8 +305,8 @@ class Attempt(inspection.Inspection):
         driver = self.task.driver
         hooks = getattr(driver.inspect, 'hooks', None)
         if hooks:
-            # All tasks of this process share the interface, so only a copy of
-            # it gets the hooks of this attempt.
+            # All tasks of this process share the inspect interface, so only a
+            # copy of it gets the hooks of this attempt.
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = []
             # Without the guards, Ironic would fail the node after an error of
@@ -300,21 +324,23 @@ class Attempt(inspection.Inspection):
     def _take_up_run(self) -> None:
         """Add to the run what rules did in earlier attempts.
 
-        This is needed for a delivery that runs no rules itself, but stores the
-        run.
+        A delivery that runs no rules itself, but stores the run, calls this.
         """
         request = self.request
         early = self.checkpoints.get(model.EARLY, {})
         self.begin(request.inventory, request.plugin_data, early.get('run'))
-        # Otherwise prepare_run() would keep nothing of an inspection that has
-        # passed.
+        # Rules ran in an earlier attempt. Without this, prepare_run() would
+        # keep nothing of an inspection that has passed.
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
             saved = self.checkpoints.get(phase, {})
             self.run.take_up(phase, saved.get('run'))
 
     def _inspect(self) -> str | None:
-        """Process posted data as Ironic's conductor does.
+        """Process posted data with the code of Ironic's conductor.
+
+        The node is first brought to "inspecting", unless it is in that state
+        or was just discovered.
 
         :returns: why the inspection failed; None if it passed.
         """
@@ -324,14 +350,16 @@ class Attempt(inspection.Inspection):
         if event:
             task.node.last_error = None
             # process_event() would save the node. But continue_inspection()
-            # begins with a save, and one commit is enough for both.
+            # begins with a save, and one commit is enough for both, so replace
+            # save() for this call.
             task.node.save = _save_later
             try:
                 task.process_event(event)
             finally:
                 # This makes the method of the class visible again.
                 del task.node.save
-        # Ironic must not fail the node for an error of the surroundings.
+        # Ironic must not fail the node for an error of the surroundings, so
+        # replace the method with which it fails the node.
         task.process_event = self._process_event_or_raise
         try:
             conductor_inspection.continue_inspection(
@@ -352,14 +380,18 @@ class Attempt(inspection.Inspection):
         While Ironic inspects the node, this replaces ``process_event`` of the
         task.
 
-        :raises: Abandoned if an error of the surroundings led to the event
-            "fail", because the next attempt may succeed; the error that led to
-            the event if the state of the node has no such event, because the
-            error of the transition would hide it.
+        * If an error of the surroundings led to the event "fail", Abandoned is
+          raised, because the next attempt may succeed.
+        * If the event is not possible in the state of the node, the error that
+          led to it is raised. Ironic would raise an error about the state,
+          which would hide it.
+        * Otherwise the event is processed.
+
+        :param event: an event of Ironic's state machine, e.g. ``fail``.
         """
         task = self.task
-        # Ironic fails a node while it handles the error that is the reason: it
-        # calls process_event('fail') in "except Exception".
+        # Ironic calls process_event('fail') in "except Exception". There,
+        # sys.exception() is the error because of which it fails the node.
         cause = sys.exception()
         if event == 'fail' and surroundings.are_to_blame(cause):
             raise surroundings.Abandoned() from cause
@@ -378,6 +410,8 @@ class Attempt(inspection.Inspection):
     def _reapply(self) -> str | None:
         """Run hooks and rules again, without a change of the node's state.
 
+        The changed data are stored as the inspection data of the node.
+
         :returns: always None, because every failure is raised.
         """
         task = self.task
@@ -388,8 +422,8 @@ class Attempt(inspection.Inspection):
             )
         inventory = self.request.inventory
         plugin_data = self.request.plugin_data
-        # If a hook fails, Ironic stores the logs of the ramdisk, which are the
-        # last argument. A reapplication has no new logs.
+        # The last argument is a function that stores the logs of the ramdisk
+        # if a hook fails. A reapplication has no new logs.
         inspect_utils.run_inspection_hooks(
             task, inventory, plugin_data, hooks, None
         )
@@ -405,16 +439,17 @@ class Attempt(inspection.Inspection):
         return None
 
     def _time_out(self) -> str | None:
-        """Fail a node whose ramdisk has not called in time.
+        """Fail a node whose ramdisk has not posted its data in time.
 
-        :returns: the reason; None if the node is no longer overdue.
+        :returns: why the node fails; None if it is no longer overdue, and so
+            is not changed.
         """
         task = self.task
         if not queue_node.is_overdue(task.node, self._timeout):
             return None
         reason = _('The ramdisk did not call for %d seconds.') % self._timeout
-        # Keep this order, which Ironic's own timeout has as well: the cleanup
-        # function expects a node that has already failed.
+        # The node must fail first, because the cleanup function expects a node
+        # that has failed. Ironic's own timeout has the same order.
         task.process_event('fail')
         conductor_utils.cleanup_inspectwait_timeout(task)
         # The cleanup function records the timeout, unless the cleanup has
@@ -455,17 +490,19 @@ def locked(
     """Lock the node of a request for an attempt, while the context lasts.
 
     If another process locks the node meanwhile, or the request is delivered
-    again, every further commit of this thread is refused.
+    to another worker, the fence refuses every further commit of this thread.
 
     :param requests: the queue.
     :param timeout: seconds that a node may be in "inspect wait".
-    :raises: NodeBusy, NodeGone, LeaseLost
+    :param request: the request as it was delivered.
+    :raises: NodeBusy if another holder has locked the node; NodeGone if it
+        does not exist; LeaseLost if the fence has refused a commit.
     """
     task = queue_node.lock(requests, request)
     try:
         attempt = Attempt(task, requests, request, timeout)
-        # Rules and hooks that Ironic calls with the task find the attempt
-        # there.
+        # Ironic calls rules and hooks with the task only, so they find the
+        # attempt in this attribute.
         setattr(task, inspection.ATTRIBUTE, attempt)
         with fence.while_locked(
             request.node_uuid,
@@ -496,8 +533,9 @@ def _make_error_of_lost_lease(
 ) -> surroundings.Abandoned:
     """Return the error to raise when the fence refuses a commit.
 
-    LeaseLost is only the cause of this error, because Ironic would catch a
-    LeaseLost and fail the node.
+    The commit may be one of Ironic's code, which would catch a LeaseLost and
+    fail the node. So LeaseLost is only the cause of the returned error, which
+    Ironic does not catch.
     """
     abandoned = surroundings.Abandoned()
     abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
@@ -509,12 +547,15 @@ def settle(
     lock: Lock,
     request: queue_request.Request,
 ) -> None:
-    """Bring the node of an ended request into a final state.
+    """Take the node of an ended request out of inspection.
 
-    A node that waits for a newer request is not changed, because the newer
-    request will bring it into a final state.
+    If the request has left its node in inspection, the node is failed. If the
+    node has a newer request, it is not changed, because the newer request
+    takes it out of inspection. In any case, it is recorded in the queue that
+    nothing is left to do for the ended request.
 
     :param lock: locks the node of a request, see :func:`locked`.
+    :param request: the ended request, which is leased to the caller.
     :raises: NodeBusy, LeaseLost or an error of the surroundings; the caller
         must try again.
     """

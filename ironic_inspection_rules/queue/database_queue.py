@@ -2,9 +2,16 @@
 
 """The queue of inspection requests in the database.
 
-Any number of processes on any number of hosts share it. Who may act on a
-request, and when, is decided in the database, in short transactions and by
-its own clock.
+Any number of processes on any number of hosts share it. A request is *open*
+until it ends; a node has at most one open request. A worker leases a request
+for some seconds and renews the lease with heartbeats. Every time a request is
+leased, i.e. delivered, it gets a new *token*. A worker changes the request
+with the token of its delivery, and gets LeaseLost if the request has another
+token, because another worker has got it.
+
+All of this is decided in the database, in short transactions and by the clock
+of the database. The *fence* is a check of the token at every commit of a
+worker, see :mod:`.db.fence`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +39,7 @@ LOG = log.getLogger(__name__)
 _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
 """For how long requests of an event let other requests go first, in seconds.
 
-A reapplication lets requests of machines go first.
+A reapplication lets other requests go first, because machines wait for these.
 """
 
 Accept = Callable[..., datetime.datetime | None]
@@ -45,9 +52,9 @@ class DatabaseQueue:
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
     :param accept: called in the transaction that stores a power-on or a posted
-        inventory, with the parameters of :func:`.node_reservation.stop_clock`,
-        which stops the timeout of the inspection and returns when it began.
-        None to store such a request without a change of its node.
+        inventory. It stops the timeout of the inspection and returns when the
+        inspection began, see :func:`.node_reservation.stop_clock`. None to
+        store such a request without a change of its node.
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
         all requests.
@@ -83,10 +90,9 @@ class DatabaseQueue:
         sender: str | None = None,
         trusted: bool = True,
     ) -> queue_request.Request:
-        """Store a request; it is committed when this returns.
+        """Store a request, or renew the open request of the node.
 
-        A node has at most one open request. If the node has one already, both
-        requests decide what happens:
+        If the node has an open request, both requests decide what happens:
 
         * A request of an earlier inspection ends.
         * A posted inventory ends a request of another event that waits or
@@ -96,22 +102,28 @@ class DatabaseQueue:
         * For a reapplication with an inventory, a waiting request with the
           same data is returned.
 
+        * In all other cases, the new request is refused.
+
         A reapplication without an inventory gets the data that were posted
         last, if the node has no open request.
 
         If another process changes the open request at the same time,
-        everything is tried again.
+        everything is tried again. The request is committed when this returns.
 
+        :param event: what is requested, e.g. ``continue`` to process a posted
+            inventory.
         :param checkpoints: outcomes of phases that have already run.
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
             not, it cannot replace waiting data with different data. The sender
             of a reapplication never counts as the machine.
+        :returns: the stored or renewed request.
         :raises: RequestPending if the node has any other open request.
         :raises: AnotherSender if different data wait, and the sender is not
             the machine.
         :raises: Conflict if the node does not wait for data.
         """
+        # The data to store with the request; None for none.
         data: dict[str, typing.Any] | None = None
         if inventory is not None:
             data = {'inventory': inventory, 'plugin_data': plugin_data or {}}
@@ -155,11 +167,22 @@ class DatabaseQueue:
         accept: Accept | None,
         trusted: bool,
     ) -> queue_request.Request | None:
-        """Store a request, or renew the open one, in a single attempt.
+        """Try once to store a request, or to renew the open one.
+
+        A new request is stored unless the open request of the node goes on.
+        If it goes on, there are these cases:
+
+        * If the sender is not trusted and other data wait, AnotherSender is
+          raised.
+        * If a reapplication has the same data as the open request, which
+          waits, the open request is returned unchanged.
+        * If the new request may replace the open one, the open one gets the
+          new data.
+        * Otherwise RequestPending is raised.
 
         :param data: the ``inventory`` and the ``plugin_data`` to store, and
             whether a ramdisk ``posted`` them; None for no data.
-        :param values: further columns of the request.
+        :param values: the columns ``checkpoints`` and ``sender``.
         :param accept: called with the session, see
             :func:`.db.request.find_or_create_request`.
         :param trusted: whether the sender has proved to be the machine.
@@ -177,14 +200,14 @@ class DatabaseQueue:
             'version': request_object.InspectionRequest.VERSION,
             'state': first_state,
         }
+        # Called with the open request, this decides whether it ends.
+        reason_to_end = functools.partial(queue_request.reason_to_end, event)
         try:
             row, is_new = db_request.find_or_create_request(
                 new_row,
                 data,
                 accept=accept,
-                reason_to_end=functools.partial(
-                    queue_request.reason_to_end, event
-                ),
+                reason_to_end=reason_to_end,
                 state_of_ended=state.ERROR,
                 yields_for=_SECONDS_TO_YIELD.get(event, 0.0),
             )
@@ -209,8 +232,9 @@ class DatabaseQueue:
                     return open_request
         if not may_renew:
             raise exceptions.RequestPending(node_uuid)
-        # Use the token that was read: a worker that has claimed the request
-        # since then has another token, and already processes the data.
+        # Renew the request only if it still has the token that was read. If a
+        # worker has claimed it since then, it has another token, and its
+        # present data are already being processed.
         renewed = db_request.renew_request(
             open_request.uuid,
             token=open_request.token,
@@ -240,13 +264,14 @@ class DatabaseQueue:
     def begin(
         self, request: queue_request.Request, reached: str
     ) -> queue_request.Request:
-        """Save the state in which processing begins; count the attempt.
+        """Record that an attempt at a request begins, and count it.
 
         The lease is renewed.
 
+        :param request: the request as it was delivered.
         :param reached: the new state of the request, e.g. ``processing``.
         :returns: the changed request.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :raises: LeaseLost if another worker has got the request.
         """
         begun = dataclasses.replace(
             request,
@@ -260,9 +285,9 @@ class DatabaseQueue:
             'lock_failures': begun.lock_failures,
             'started_at': timeutils.utcnow(),
         }
-        # The statement itself compares the token. The fence would also do so
-        # at the commit, but would raise an error that is meant for calls of
-        # Ironic.
+        # change_request() compares the token itself. The fence would do so as
+        # well, but would raise the error that is meant to pass through
+        # Ironic's code.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid, request.token, values, due_in=self._lease
@@ -281,10 +306,11 @@ class DatabaseQueue:
 
         The lease is renewed.
 
+        :param checkpoints: the outcomes of all phases so far, by phase.
         :param transaction: the SQLAlchemy session to save them in; None for a
             new one.
         :returns: the changed request.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :raises: LeaseLost if another worker has got the request.
         """
         is_held = db_request.change_request(
             request.uuid,
@@ -312,6 +338,7 @@ class DatabaseQueue:
         }
         if not deliveries:
             return set()
+        # The UUIDs and tokens of the deliveries that still had their lease.
         renewed = leases.prolong_requests(list(deliveries), self._lease)
         return {
             delivery
@@ -327,22 +354,23 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """End a request, and remove its checkpoints.
 
-        The node is not changed. If the caller unlocks it in the same
-        transaction, in a final state, nothing else needs to be done. Otherwise
-        the leader brings the node into a final state later.
+        The node is not changed here. With ``transaction``, the caller has
+        already taken the node out of inspection, and unlocks it in the same
+        transaction. Without it, the leader of the workers takes care of the
+        node later.
 
         :param error: why the request failed; None if it succeeded.
         :param transaction: the SQLAlchemy session in which the caller unlocks
             the node; None to end the request in its own transaction.
         :returns: the ended request.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :raises: LeaseLost if another worker has got the request.
         """
         reached = state.FINISHED
         if error is not None:
             reached = state.ERROR
         # At the commit, the fence would look for the lock of the node, which
-        # this transaction may have released. The statement itself compares the
-        # token.
+        # this transaction may have released. finish_request() compares the
+        # token itself.
         with fence.suspended():
             is_held = db_request.finish_request(
                 request.uuid,
@@ -364,12 +392,12 @@ class DatabaseQueue:
     ) -> None:
         """Return a request to the queue, to be delivered again.
 
-        :param request: the request, whose ``attempts`` are stored.
+        :param request: the request, whose number of attempts is stored.
         :param delay: minimum number of seconds before the next delivery.
         :param error: what went wrong; None to keep the last error.
         :param of_surroundings: whether the failure was caused by the
             surroundings of the request, e.g. the database.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :raises: LeaseLost if another worker has got the request.
         """
         lock_failures = request.lock_failures
         if of_surroundings:
@@ -383,13 +411,14 @@ class DatabaseQueue:
             'attempts': request.attempts,
             'last_error': error or request.last_error,
         }
-        # A reapplication lets other requests go first, as when it was stored.
-        # If it was due already, it has waited long enough.
+        # A reapplication waits longer, to let other requests go first. It does
+        # so only once: if it was due when it was delivered, it has waited long
+        # enough.
         yields_for = 0.0
         if not request.was_due:
             yields_for = _SECONDS_TO_YIELD.get(request.event, 0.0)
-        # At the commit, the fence would mistake the new token for that of
-        # another delivery.
+        # At the commit, the fence would take the new token for the token of
+        # another delivery, and would refuse the change.
         with fence.suspended():
             is_held = db_request.change_request(
                 request.uuid,
@@ -404,7 +433,9 @@ class DatabaseQueue:
         """Abort a request that no worker has begun to process.
 
         :param reason: stored as the error of the request.
-        :raises: RequestNotFound, RequestNotWaiting
+        :returns: the ended request.
+        :raises: RequestNotFound if it does not exist; RequestNotWaiting if a
+            worker processes it, or if it has ended.
         """
         row = db_request.get_request_by_uuid(uuid)
         change = state.CHANGES[row.state, state.ABORT]
@@ -425,14 +456,15 @@ class DatabaseQueue:
         )
 
     def supersede(self, node_uuid: str) -> None:
-        """End the open request of a node's earlier inspection.
+        """End the open request of a node when a newer inspection begins.
 
-        This is called when a newer inspection begins.
+        A timeout is not ended: the worker that processes it checks how long
+        the node has waited, and finds that the newer inspection has just
+        begun.
         """
-        # The data of the newer inspection would end the request too, but they
-        # may never come, and a reapplication would replace newer data with
-        # older ones. A timeout is not ended: its worker checks how long the
-        # node has waited, and the newer inspection has just begun.
+        # The posted data of the newer inspection would also end the request,
+        # but they may never come, and a reapplication would replace newer data
+        # with older data.
         db_request.supersede_request(
             node_uuid,
             (
@@ -456,11 +488,12 @@ class DatabaseQueue:
         db_request.uncount_attempt(request.uuid, request.attempts)
 
     def expire(self) -> list[queue_request.ExpiredLease]:
-        """Take requests whose processing had begun from dead workers.
+        """Take requests that were being processed from dead workers.
 
-        Any worker could claim such a request without this. But until it is
-        taken or claimed, the lock of its node counts as the lock of a worker
-        that may be alive. This matters if no other worker serves the node.
+        A worker is dead if its lease has expired. Other workers claim such a
+        request even without this. But if no other worker serves the node, the
+        request would seem to be held by the dead worker, and the node would
+        stay locked in its name.
 
         :returns: the leases that had expired.
         """
@@ -473,9 +506,10 @@ class DatabaseQueue:
         ]
 
     def claim_unsettled(self) -> list[queue_request.Request]:
-        """Lease ended requests whose nodes may not be in a final state.
+        """Lease ended requests whose nodes may still be in inspection.
 
-        A request that is not settled before its lease ends is returned again.
+        :meth:`settle` must be called for every request. Otherwise a later call
+        returns the request again, when its lease has expired.
         """
         rows = leases.claim_unsettled(self._lease, sorted(state.TERMINAL))
         return [_read_request(row) for row in rows]
@@ -491,13 +525,13 @@ class DatabaseQueue:
             db_request.settle_request(request.uuid, request.token, transaction)
 
     def is_held(self, node_uuid: str, holder: str) -> bool:
-        """Return whether the holder of a node's lock may still work on it.
+        """Return whether the delivery that has locked a node may still work.
 
         The last delivery of an open request may work on the node. After the
         request has ended, it may do so until its lease expires, because it may
         not have unlocked the node yet.
 
-        :param holder: name of a delivery, e.g.
+        :param holder: the name of the delivery, e.g.
             ``inspection-request:<uuid>:3``.
         """
         rows = leases.list_held_requests(node_uuid)

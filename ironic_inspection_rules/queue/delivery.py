@@ -2,14 +2,17 @@
 
 """The delivery of a request to a worker, from lock to outcome.
 
-The steps are those of spec 001 ("HA worker"): lock, check the state, run,
-consume, unlock. An :class:`.Attempt` does the work on the node. If a worker
-dies, the next delivery continues with the contents of the database, depending
-on when the worker died:
+A delivery is a single time that a worker has leased a request from the queue.
+Its steps are those of spec 001 ("HA worker"): lock the node, check its state,
+run an attempt, end the request, unlock the node. An :class:`.Attempt` does the
+work on the node; only attempts that have begun count towards
+``[inspection_queue]max_attempts``. If the worker dies, the lease expires, and
+the request is delivered again. What the next delivery finds depends on when
+the worker died:
 
 Before the attempt begins
-    The node is locked in the name of an old delivery. The next delivery takes
-    the lock away, and no attempt has been counted.
+    The node is locked in the name of an old delivery. The next delivery
+    removes this lock, and no attempt has been counted.
 After the attempt has begun
     The request is ``processing``, and the attempt counts. The rules of a saved
     phase do not run again, because its checkpoint was saved with it.
@@ -55,7 +58,8 @@ class RunDecision(typing.NamedTuple):
     """Decision whether to run a request.
 
     ``state`` is the state of the request while it runs. ``refusal`` is the
-    reason why the request is not run; None if it is run.
+    reason why the request is not run; None if it is run. The state of a
+    request that is not run has no effect.
     """
 
     state: str
@@ -63,11 +67,16 @@ class RunDecision(typing.NamedTuple):
 
 
 def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
-    """Decide from the state of a request whether to run it.
+    """Decide whether to run a request, and in which state it runs.
 
-    If a request is already ``processing``, its worker died or failed. It must
-    run again until the attempts are used up (spec 001 "At least once"),
-    although :data:`.state.CHANGES` forbids its event in this state.
+    * A request that has used up its attempts is refused.
+    * A request that is already ``processing`` is run again, because its worker
+      died or failed (spec 001 "At least once"). :data:`.state.CHANGES` forbids
+      its event in this state.
+    * Any other request is refused if its event is forbidden in its state.
+    * A request whose event leads to a terminal state, e.g. a timeout, is run
+      in its present state.
+    * Any other request is run in the state that its event leads to.
 
     :param max_attempts: number of attempts before a request is given up.
     """
@@ -82,15 +91,13 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
     change = state.CHANGES[request.state, event]
     if change.verdict is state.Verdict.FORBIDDEN:
         if request.state == state.PROCESSING:
-            # Run the request again. It is "processing" already.
             return RunDecision(request.state)
         refusal = (
             f'the event {event} is not allowed in the state {request.state}'
         )
         return RunDecision(change.target, refusal)
     if change.target in state.TERMINAL:
-        # Run the request in its present state. A timeout, for example, leads
-        # to "error", which the request must not have before it has ended.
+        # The request must not have a terminal state before it has ended.
         return RunDecision(request.state)
     return RunDecision(change.target)
 
@@ -112,7 +119,14 @@ def retry_delay(failures: int, interval: float) -> float:
 class Outcome(enum.Enum):
     """How a delivery ended.
 
-    ``LOST`` means that the lease is lost, or left to expire.
+    ``FINISHED``
+        The request has ended without an error.
+    ``FAILED``
+        The request has ended with an error.
+    ``RETRIED``
+        The request is in the queue again, for another delivery.
+    ``LOST``
+        Another worker has got the request, or gets it when its lease expires.
     """
 
     FINISHED = 'finished'
@@ -148,16 +162,19 @@ class Delivery:
     pause: Callable[[float], bool]
 
     def carry_out(self) -> Outcome:
-        """Lock the node and process the request; give it back on failure.
+        """Lock the node and process the request.
 
-        The request ends if its node is gone. After any other error, e.g. if
-        the node cannot be locked, the request is returned to the queue or
-        ends, see :meth:`_give_back`.
+        * If the node does not exist, the request ends with an error.
+        * If another worker has got the request, nothing more is done.
+        * After any other error, e.g. if the node cannot be locked, the request
+          is returned to the queue or ends, see :meth:`_give_back`.
 
         :returns: how the delivery ended; LOST if another worker has got the
-            request meanwhile.
+            request.
         """
         request = self.request
+        # There are two blocks, because the handlers of the inner one may find
+        # out as well that another worker has got the request.
         try:
             try:
                 with self.lock(request) as attempt:
@@ -177,19 +194,23 @@ class Delivery:
                 )
                 return self._give_back(with_this_attempt, exc)
         except exceptions.LeaseLost as exc:
-            # Any step may find out that the lease is lost, even _end() and
-            # _give_back() above.
             log_request(LOG.warning, request, str(exc))
             return Outcome.LOST
 
     def _process(self, attempt: attempts.Attempt) -> Outcome:
-        """Process the request, or refuse it; its node is locked.
+        """Process the request, or end it without an attempt.
 
-        :raises: LeaseLost if this is not the last delivery of the request; any
-            error that is raised before the attempt is counted.
+        It ends without an attempt if an earlier attempt has done the work, if
+        the node is in a newer inspection, or if the state of the node or of
+        the request does not allow the attempt.
+
+        :param attempt: the attempt, which has locked the node but not begun.
+        :raises: LeaseLost if another worker has got the request; any error
+            that is raised before the attempt is counted.
         """
         node_check = queue_node.check(attempt.task.node, self.request)
         if node_check.done:
+            # _end() stores this run if the earlier attempt has not stored it.
             attempt.prepare_earlier_run()
             log_request(
                 LOG.info, self.request, 'an earlier attempt has finished it'
@@ -220,14 +241,18 @@ class Delivery:
     def _refuse(self, attempt: attempts.Attempt, refusal: str) -> Outcome:
         """Fail the node of a request that cannot be carried out, and end it.
 
-        :param refusal: why it cannot be carried out.
-        :raises: LeaseLost if this is not the last delivery of the request; an
-            error of the surroundings, e.g. the database, if the node could not
-            be failed because of it.
+        If the node cannot be failed, the request ends nevertheless, and the
+        leader of the workers fails the node later.
+
+        :param refusal: why the request cannot be carried out.
+        :raises: LeaseLost if another worker has got the request; an error of
+            the surroundings, e.g. the database, if the node could not be
+            failed because of it. In this case the request does not end.
         """
         request = self.request
-        # Failing the node changes the machine's boot and network settings. If
-        # the lease is already lost, another worker may be using them.
+        # Failing the node changes the boot and network settings of the
+        # machine. Another worker may be using them if it has got the request,
+        # so check this first. The check renews the lease.
         lost_deliveries = self.queue.heartbeat([request])
         if lost_deliveries:
             raise exceptions.LeaseLost(request.uuid)
@@ -252,10 +277,12 @@ class Delivery:
         """End the request, store its run and unlock its node.
 
         :param request: the request to end.
-        :param error: why it failed; None if it succeeded.
+        :param error: why the request failed; None if it succeeded.
         :param attempt: the attempt that has locked the node. With None, only
             the request ends: no run is stored, and the leader of the workers
-            brings the node into a final state later.
+            takes the node out of inspection later.
+        :returns: FINISHED, or FAILED if there is an error.
+        :raises: LeaseLost if another worker has got the request.
         """
         if attempt is None:
             ended = self.queue.consume(request, error)
@@ -272,17 +299,23 @@ class Delivery:
     ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
-        If the surroundings are clearly to blame, e.g. an unreachable database,
-        the request is returned unchanged. After any other error the attempt
-        counts.
+        * If the surroundings are to blame, e.g. an unreachable database, the
+          request is returned, and the attempt does not count.
+        * If they may be to blame, which is a DoubtfulFailure, the attempt
+          counts, and the request is returned with the longest delay.
+        * After any other error, the attempt counts, and the request is
+          returned with the shortest delay.
+        * If the attempts are used up, the request ends instead.
 
-        :param begun: the request with the attempt counted.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :param begun: the request, with this attempt counted.
+        :param exc: the error that ended the attempt.
+        :raises: LeaseLost if another worker has got the request.
         """
-        # A doubtful failure counts as an attempt: a hook that handles a
-        # database error and raises an error of its own may do so forever.
+        # Doubtful failures count, because a hook that handles an error of the
+        # database and raises an error of its own may do so every time.
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
+            # Return self.request, in which the attempt is not counted.
             return self._retry(
                 self.request,
                 failures=self.request.lock_failures,
@@ -290,14 +323,14 @@ class Delivery:
                 of_surroundings=True,
             )
         log_request(LOG.exception, begun, 'processing broke off')
-        # The last attempt is followed by one more delivery, which decide()
-        # refuses, and its node fails. If this also breaks off, the request
-        # ends here, and the leader brings the node into a final state.
+        # After the last attempt, the request is delivered once more. decide()
+        # then refuses it, and its node fails. If this delivery breaks off as
+        # well, the request ends here, and the leader fails the node later.
         if begun.attempts > self.max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
         failures = 0
         if is_doubtful:
-            # Use the longest delay, to give a possible outage time to pass.
+            # This leads to the longest delay, in which an outage may end.
             failures = _FAILURES_FOR_MAX_DELAY
         return self._retry(
             begun, failures, reason=str(exc), of_surroundings=False
@@ -313,16 +346,17 @@ class Delivery:
         """Return a request to the queue, so that it is delivered again.
 
         While the database is unreachable, this is repeated until the worker
-        stops.
+        stops. If the request cannot be returned, another worker gets it when
+        its lease expires.
 
+        :param request: the request, whose number of attempts is stored.
         :param failures: failures in a row before this one; the delay grows
-            with them.
+            with them, see :func:`retry_delay`.
         :param reason: why the request is tried again.
         :param of_surroundings: whether the surroundings, e.g. the database,
             are to blame, and not the request.
-        :returns: RETRIED; LOST if the queue did not take the request, which
-            another worker gets when its lease ends.
-        :raises: LeaseLost if this is not the last delivery of the request.
+        :returns: RETRIED; LOST if the request could not be returned.
+        :raises: LeaseLost if another worker has got the request.
         """
         delay = retry_delay(failures, self.retry_interval)
         while True:
@@ -332,10 +366,11 @@ class Delivery:
                 # Another worker has the request; carry_out() handles this.
                 raise
             # Catch everything: in the worst case, another worker gets the
-            # request when its lease ends.
+            # request when its lease expires.
             except Exception as exc:
                 text = f'left to the end of its lease: {exc}'
                 if not surroundings.are_to_blame(exc):
+                    # Another try would probably fail in the same way.
                     log_request(LOG.exception, request, text)
                     return Outcome.LOST
                 is_stopping = self.pause(self.retry_interval)

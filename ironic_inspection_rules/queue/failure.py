@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a node shows after its request failed, and the clean-up."""
+"""Records on a node that its inspection request has failed.
+
+The node goes to "inspect failed", its ``last_error`` gets the reason, and
+Ironic removes the boot and network settings of the inspection. The
+*surroundings* in this module are e.g. the database or the message broker, see
+:mod:`.surroundings`: if one of them is out of order, nothing is wrong with the
+request, which is tried again.
+"""
 
 from typing import Any
 
@@ -38,6 +45,8 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
       reason.
     * Any other node is not changed, because its inspection has already ended.
 
+    :param task: a task of Ironic that has locked the node.
+    :param reason: why the request has failed.
     :raises: errors of the surroundings, e.g. the database. In this case a node
         in inspection has not failed yet.
     """
@@ -51,8 +60,8 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
         if node.provision_state in queue_node.IN_INSPECTION:
             task.process_event('fail', last_error=message)
         else:
-            # Ironic could not clean up, and has failed the node because of
-            # that.
+            # Ironic could not clean up, and has therefore failed the node
+            # itself, with the error of the clean-up.
             prepend_to_last_error(node, message)
     elif (
         request.event == queue_request.REAPPLY
@@ -70,11 +79,13 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
 
 
 def prepend_to_last_error(node: Any, reason: str) -> None:
-    """Put the first reason of a failure before the last error of a node.
+    """Store why an inspection failed in the last error of a node.
 
-    If the cleanup fails as well, Ironic keeps only the reason of that failure
-    in ``last_error``. Then it becomes ``<first reason>. Also: <last error>``.
-    A last error that already has the first reason is not changed.
+    * If the last error already has this reason, nothing is changed.
+    * If the node has no last error, the reason becomes its last error.
+    * Otherwise the last error is a later one: the clean-up after the failure
+      has failed as well, and Ironic keeps only that error. Both are kept, as
+      ``<reason>. Also: <last error>``.
     """
     later_error = node.last_error
     if later_error is not None and reason in later_error:
@@ -92,9 +103,14 @@ def prepend_to_last_error(node: Any, reason: str) -> None:
 def reason_of(exc: Exception) -> str:
     """Return why an attempt failed, as text that can be stored.
 
-    If Ironic cannot store the text of an error, e.g. one with half a
-    character, the database raises another error. That error does not describe
-    the first one, which is among its causes and is the reason to return.
+    The reason is the text of the error, or the name of its type if it has no
+    text.
+
+    An error of storing is only a follow-up: Ironic could not store the text of
+    an earlier error, e.g. because the text has an invalid character. In this
+    case the earlier error, which is among the causes, is the reason.
+
+    :param exc: the error that ended the attempt.
     """
     reason: BaseException = exc
     if isinstance(exc, _ERRORS_OF_STORING):
@@ -102,16 +118,20 @@ def reason_of(exc: Exception) -> str:
             if not isinstance(cause, _ERRORS_OF_STORING):
                 reason = cause
                 break
-    # If an error has no text, use the name of its type.
-    return exceptions.storable(str(reason) or type(reason).__name__)
+    text = str(reason) or type(reason).__name__
+    return exceptions.storable(text)
 
 
 def _clean_up(task: Any, message: str) -> None:
-    """Remove boot and network settings of inspection; record the reason.
+    """Remove the boot and network settings of the inspection of a node.
 
-    :param message: the reason, for the history of the node.
+    The reason of the failure is also recorded in the history of the node.
+    Ironic's error handler does both. It may also fail the node, if it cannot
+    remove the settings.
+
+    :param message: why the inspection failed.
     :raises: errors of the surroundings, e.g. the database. Other errors are
-        only logged, because the node must fail nevertheless.
+        only logged, because the caller must fail the node nevertheless.
     """
     try:
         task.load_driver()
@@ -119,8 +139,7 @@ def _clean_up(task: Any, message: str) -> None:
         LOG.exception(
             'Cannot clean up after the inspection of node %s', task.node.uuid
         )
-        # inspecting_error_handler() would record the reason, but it needs the
-        # driver.
+        # Only record the reason: without a driver, nothing can be removed.
         conductor_utils.node_history_record(
             task.node,
             event=message,

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The periodic tasks of the leader of all workers."""
+"""The periodic tasks of the leader of all workers.
+
+The workers of a cluster elect one of them as their leader. Its tasks are e.g.
+to return the requests of dead workers to the queue, to unlock their nodes, and
+to *settle* nodes: if a request has ended, but its node is still in inspection,
+the node is failed. A *round* runs all tasks once.
+"""
 
 from collections.abc import Callable, Collection, Iterable
 import dataclasses
@@ -34,7 +40,10 @@ _CHUNK = 500
 """Maximum number of nodes per round to check for a lock or for records."""
 
 _MOST_STORED = 100
-"""Most data that a round stores by content; each takes 20 milliseconds."""
+"""Maximum number of inventories that a round stores by content.
+
+Storing one takes about 20 milliseconds.
+"""
 
 
 @dataclasses.dataclass
@@ -54,15 +63,17 @@ class _Records:
 
 
 class QueueMaintenance:
-    """Singleton tasks (spec 001 "HA singleton periodic task decomposition").
+    """The tasks that keep the queue in order (spec 001 "HA singleton ...").
 
-    It is harmless if two processes run them at the same time.
+    Only the leader runs them, but it is harmless if two processes do so at the
+    same time.
 
     :param requests: the queue.
     :param inspection_timeout: seconds that a node may be in "inspect wait".
     :param report_expiration: seconds until an ended request is removed.
     :param wake: wakes the workers.
-    :param settle: brings the node of an ended request into a final state.
+    :param settle: takes the node of an ended request out of inspection, and
+        records in the queue that it has done so.
     """
 
     def __init__(
@@ -91,8 +102,8 @@ class QueueMaintenance:
     def tasks(self) -> tuple[Callable[[], None], ...]:
         """All tasks, in their order.
 
-        Requests of dead workers are returned first, because until then the
-        lock of such a worker counts as that of a live worker. Nodes are
+        Requests of dead workers are returned first, because the lock of a node
+        is removed only if its holder no longer has the request. Nodes are
         unlocked before they are settled, because settling a node locks it.
         """
         return (
@@ -106,7 +117,10 @@ class QueueMaintenance:
         )
 
     def return_requests(self) -> None:
-        """Return the requests of dead workers to the queue."""
+        """Return the requests of dead workers to the queue.
+
+        A worker counts as dead if it has not renewed its lease in time.
+        """
         expired = self._queue.expire()
         for lease in expired:
             LOG.warning(
@@ -130,9 +144,11 @@ class QueueMaintenance:
             queue_node.unlock_ended_delivery(self._queue, node_uuid, holder)
 
     def settle_nodes(self) -> None:
-        """Bring the nodes of ended requests into a final state.
+        """Take the nodes of ended requests out of inspection.
 
-        If this fails for a node, a later round tries again.
+        Usually the worker that ends a request also changes and unlocks its
+        node. This is for requests whose worker could not do so. If it fails
+        for a node, a later round tries again.
         """
         for request in self._queue.claim_unsettled():
             try:
@@ -141,6 +157,7 @@ class QueueMaintenance:
             # settled.
             except Exception as exc:
                 log_method = LOG.exception
+                # A traceback is not useful if e.g. the node is locked.
                 if surroundings.are_to_blame(exc):
                     log_method = LOG.info
                 delivery.log_request(
@@ -149,6 +166,9 @@ class QueueMaintenance:
 
     def put_timeouts(self) -> None:
         """Store a timeout request for every overdue node without a request.
+
+        A node is overdue if it has waited too long for the data of its
+        ramdisk. The worker that processes the request fails the node.
 
         A node whose row is locked is left for a later round, because another
         transaction may be storing a request for it.
@@ -185,16 +205,19 @@ class QueueMaintenance:
     def remove_deleted_nodes(self) -> None:
         """Remove the records of deleted nodes: their requests and their runs.
 
-        For both kinds of records, every round checks the next 500 nodes that
-        have any; after the last node it starts again. Locked rows stay until a
-        later round, although the log already names their node.
+        For both kinds of records, a round checks 500 nodes that have records,
+        in the order of their UUIDs, and the next round checks the nodes that
+        follow. After the last node, it begins again with the first one. A
+        record that another transaction has locked stays until a later round,
+        although the log already names its node.
         """
         for records in self._kinds_of_records:
+            # The UUIDs of the nodes that follow the last one that was checked.
             checked = records.list_nodes(records.last_checked, _CHUNK)
             if len(checked) == _CHUNK:
                 records.last_checked = checked[-1]
             else:
-                # No nodes are left: the next round starts with the first one.
+                # These are the last nodes: the next round starts again.
                 records.last_checked = ''
             deleted = _find_deleted_nodes(checked)
             if deleted:
@@ -231,7 +254,10 @@ _RETRIES = 10
 class UnservedRequests:
     """Warns about waiting requests that this worker cannot process.
 
-    :param served: an SQL condition on the requests that this process can
+    A worker serves nodes with certain drivers and conductor groups. If no
+    worker serves the driver or the group of a node, its requests wait forever.
+
+    :param served: an SQL condition on the requests that this worker can
         process; None for all.
     :param patience: seconds that a request may wait.
     """
@@ -243,8 +269,13 @@ class UnservedRequests:
         self._warned: set[tuple[str, str]] = set()
 
     def check(self) -> None:
-        """Log once every driver and conductor group whose requests wait."""
+        """Warn once of every driver and conductor group whose requests wait.
+
+        A driver and group that is no longer found, because its requests are
+        processed, is forgotten. If it is found again, it is logged again.
+        """
         waiting = set()
+        # The longest waiting node of every driver and group.
         unserved_nodes = backlog.read_unserved(self._served, self._patience)
         for unserved in unserved_nodes:
             driver_and_group = (unserved.driver, unserved.conductor_group)
@@ -259,8 +290,6 @@ class UnservedRequests:
                     '[inspection_queue]conductor_groups?',
                     unserved._asdict(),
                 )
-        # Forget the pairs that are served now, so that there is another
-        # warning if their requests wait again.
         self._warned = waiting
 
 
@@ -270,8 +299,9 @@ class LeaderTasks:
     When leadership ends, the running task is finished and no other task begins
     (spec 001 "HA singleton periodic task decomposition").
 
-    :param make_election: builds the election from ``on_gained`` and
-        ``on_lost``.
+    :param make_election: builds the election. Its arguments are functions that
+        the election calls when this process becomes the leader, ``on_gained``,
+        and when it no longer is the leader, ``on_lost``.
     :param tasks: the tasks of every round, in their order.
     :param period: seconds between two rounds.
     :param limit: seconds after which a round counts as hung and another
@@ -285,7 +315,8 @@ class LeaderTasks:
         period: float,
         limit: float = 600.0,
     ) -> None:
-        # Ends the threads of a leadership; every leadership has its own event.
+        # Set when the current leadership ends, which ends its threads.
+        # _begin() replaces it with a new event for every leadership.
         self._has_ended = threading.Event()
         self._election = make_election(
             on_gained=self._begin, on_lost=self._end
@@ -302,9 +333,13 @@ class LeaderTasks:
         self._election.run(stop)
 
     def _begin(self) -> None:
-        """Begin to run the tasks, in threads that end with the leadership."""
-        # Create a new event for every leadership, so that a thread of an
-        # earlier leadership that wakes up late still finds its own event set.
+        """Start the threads of a leadership, which has just begun.
+
+        One thread runs the tasks, and a watchdog replaces this thread if it
+        hangs. Both end with the leadership.
+        """
+        # Create a new event for every leadership: if a thread of an earlier
+        # leadership wakes up late, it must find that its leadership has ended.
         has_ended = threading.Event()
         self._has_ended = has_ended
         loop = watchdog.WatchedLoop(
@@ -313,8 +348,10 @@ class LeaderTasks:
             has_ended,
         )
         loop.start()
-        # Every round pauses for a period, which must not look like a hang.
+        # Every round ends with a pause of one period, which must not look like
+        # a hang.
         limit = max(self._limit, 2 * self._period)
+        # This replaces the thread if a round takes longer than the limit.
         look_after = functools.partial(loop.look_after, limit)
         # Check several times before the limit, and at least every ten seconds.
         threading.Thread(
@@ -338,11 +375,14 @@ class LeaderTasks:
         """
         has_failed = False
         for task in self._tasks:
-            # Check the election as well: by the clock, it may already know
-            # that the leadership is over, before it can set the event.
+            # Check the election as well: it compares the clock with the end of
+            # its lease, and so may know that the leadership is over before it
+            # has set the event.
             if not self._election.is_leader or has_ended.is_set():
                 break
             try:
+                # A task that waits long for a locked row fails, so that it
+                # does not delay the others.
                 with patience.short():
                     task()
             # Catch everything, because the next round tries again.

@@ -2,8 +2,11 @@
 
 """The node of a request: its lock and its state.
 
-Ironic's tasks lock a node with the name of their host. Deliveries use names of
-their own, because several of them run on one host.
+A node is locked by a name in its field ``reservation``. Ironic's own tasks use
+the name of their host. A delivery, i.e. a single time that a worker has taken
+a request, uses its unique name, e.g. ``inspection-request:<uuid>:3``, because
+several deliveries run on one host. If the worker of a delivery dies, the name
+shows that the lock may be removed.
 """
 
 from collections.abc import Callable
@@ -58,10 +61,15 @@ _MOST_OVERDUE = 500
 class NodeCheck(NamedTuple):
     """What the state of a node means for a request.
 
-    ``done``: an earlier attempt has done the work, and the request only has to
-    end. ``obstacle``: the reason why the request cannot be processed and must
-    fail. ``superseded``: the node is in a newer inspection, and must not be
-    changed. If none of them is set, the request can be processed.
+    ``done``
+        An earlier attempt has done the work, so the request only has to end.
+    ``obstacle``
+        Why the request cannot be processed and must fail.
+    ``superseded``
+        The node is in a newer inspection, so the request must end without a
+        change of the node.
+
+    At most one of them is set. If none is, the request can be processed.
     """
 
     done: bool = False
@@ -72,15 +80,19 @@ class NodeCheck(NamedTuple):
 class DeliveryTask(task_manager.TaskManager):
     """Ironic's task, with an exclusive lock in the name of a delivery.
 
+    Ironic's code takes the task for one of its own. ``shared`` is Ironic's
+    attribute of tasks: True means that the task does not hold the lock of the
+    node, so that there is nothing to unlock.
+
     :param context: Ironic's context.
-    :param request: the delivery whose node to lock.
+    :param request: the request as it was delivered; its node is locked.
     :raises: NodeNotFound, NodeLocked
     """
 
     def __init__(self, context, request: queue_request.Request) -> None:
         self._holder = request.delivery
-        # Lock before Ironic reads the node, because its fields must not change
-        # after that.
+        # Lock the node before Ironic reads it, because another holder may
+        # change its fields until then.
         is_locked = node_reservation.reserve(request.node_uuid, self._holder)
         # "shared" keeps Ironic's task from locking the node again. The task
         # reads the node even if another holder has locked it; the error below
@@ -96,7 +108,7 @@ class DeliveryTask(task_manager.TaskManager):
             raise ironic_exception.NodeLocked(
                 node=request.node_uuid, host=self.node.reservation
             )
-        # Ironic's functions that need an exclusive lock check this.
+        # Ironic's functions that need an exclusive lock refuse a shared task.
         self.shared = False
 
     @transaction.retried_on_lock_conflict
@@ -107,14 +119,17 @@ class DeliveryTask(task_manager.TaskManager):
     ) -> queue_request.Request:
         """Unlock the node, end its request and store its run, atomically.
 
-        :param consume: ends the request in the given transaction; called
-            again if the transaction is retried.
-        :param store: stores the run of rules in the given transaction.
-        :returns: the result of ``consume``.
+        If the database reports a conflict of locks, all of it is done again.
+
+        :param consume: ends the request in the transaction of the session that
+            it gets, and returns the ended request.
+        :param store: stores the run of rules through the connection that it
+            gets; None if there is no run to store.
+        :returns: the ended request.
         :raises: any error of the two functions; then nothing is changed.
         """
-        # At the commit, the fence would look for the lock that is released
-        # here, and refuse the commit.
+        # The fence checks before a commit that this delivery has locked the
+        # node. This transaction unlocks the node, so the check would fail.
         with fence.suspended(), transaction.writer() as session:
             # All transactions change the node first, then the request. Another
             # order would cause deadlocks.
@@ -124,8 +139,9 @@ class DeliveryTask(task_manager.TaskManager):
             if store is not None:
                 store(session.connection())
             ended = consume(session)
-        # A "shared" task has no lock to release. If the lock was lost before,
-        # release_resources() tries to release it, and raises an error.
+        # The lock is released, so release_resources() has nothing to unlock.
+        # But if this delivery had lost the lock before, release_resources()
+        # tries to unlock the node, and raises an error.
         self.shared = was_locked
         return ended
 
@@ -133,15 +149,18 @@ class DeliveryTask(task_manager.TaskManager):
     def settle(self, note: Callable[..., None]) -> None:
         """Unlock the node, and record that it is in a final state.
 
-        :param note: records this in the given transaction, see
-            :meth:`.DatabaseQueue.settle`.
+        One transaction does both.
+
+        :param note: records this in the queue; called with the SQLAlchemy
+            session as ``transaction``, see :meth:`.DatabaseQueue.settle`.
         """
-        # The fence would refuse to release the lock, see end().
+        # The fence would refuse to commit the released lock, see end().
         with fence.suspended(), transaction.writer() as session:
             was_locked = node_reservation.release(
                 session, self.node.uuid, self._holder
             )
             note(transaction=session)
+        # See end().
         self.shared = was_locked
 
     def release_resources(self) -> None:
@@ -151,9 +170,9 @@ class DeliveryTask(task_manager.TaskManager):
             lock.
         """
         if not self.shared:
-            # Set this even if release() fails: unless the task is shared,
-            # Ironic's method below would unlock the node in the name of the
-            # host.
+            # Set this first, because release() may fail. If the task were not
+            # shared, Ironic's own method below would unlock the node in the
+            # name of the host.
             self.shared = True
             try:
                 objects.Node.release(self.context, self._holder, self.node.id)
@@ -167,11 +186,15 @@ class DeliveryTask(task_manager.TaskManager):
 def lock(
     requests: database_queue.DatabaseQueue, request: queue_request.Request
 ) -> DeliveryTask:
-    """Lock the node of a request; take the lock of a dead worker away.
+    """Lock the node of a request; remove the lock of a dead worker.
 
-    :param requests: the queue of the request, which knows whose worker died.
+    If the node is locked by a worker that has died, or was just unlocked, a
+    second attempt is made to lock it.
+
+    :param requests: the queue, which knows the deliveries that have ended.
     :returns: Ironic's task, whose ``release_resources`` unlocks the node.
-    :raises: NodeBusy if another holder has locked the node; NodeGone.
+    :raises: NodeBusy if another holder has locked the node; NodeGone if the
+        node does not exist.
     """
     context = ironic_context.get_admin_context()
     is_second_try = False
@@ -198,12 +221,9 @@ def _unlock_dead_holder(
 ) -> bool:
     """Unlock the node of a request if a dead worker has locked it.
 
-    A worker locks a node in the name of a delivery, i.e. of a single time that
-    it took the request. A delivery has ended if its worker died or was given
-    up.
-
-    :returns: whether to try again to lock the node, because nobody or a dead
-        worker held the lock. False if its holder may be working.
+    :returns: whether to try again to lock the node: True if nobody has locked
+        it, or if its holder was the delivery of a dead worker. False if its
+        holder may be working.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     if node.reservation is None:
@@ -217,17 +237,21 @@ def unlock_ended_delivery(
 ) -> bool:
     """Unlock a node if its lock belongs to a delivery that has ended.
 
+    A delivery has ended if its worker died, or if the worker gave it up.
+
     :param holder: the ``reservation`` of the node, e.g.
         ``inspection-request:<uuid>:3`` for a delivery, or the name of a
         conductor.
-    :returns: whether the holder is a delivery that has ended. The node may
-        still be locked, e.g. because another holder was faster.
+    :returns: whether the holder is a delivery that has ended. Even then the
+        node may be locked when this returns, e.g. by another holder.
     """
     if not holder.startswith(queue_request.DELIVERY_PREFIX):
         # The holder is a conductor, whose lock does not concern the queue.
         return False
     if requests.is_held(node_uuid, holder):
+        # A worker may still be working on the node.
         return False
+    # This unlocks the node only if it still has this holder.
     if node_reservation.unlock(node_uuid, holder):
         LOG.warning(
             'Node %(node)s is unlocked, its worker died or was given '
@@ -240,18 +264,27 @@ def unlock_ended_delivery(
 def check(node, request: queue_request.Request) -> NodeCheck:
     """Check whether a request can be processed in the state of its node.
 
-    The states that a request allows depend on its event. When the first
-    attempt at posted data begins, the node is in "inspect wait", because it
-    waits for the data, or in "enroll", because it was just discovered.
+    The states that a request allows depend on its event:
+
+    * A timeout needs "inspect wait". In other states, the node no longer waits
+      for data, so there is nothing to do.
+    * A reapplication needs one of :data:`REAPPLICABLE`. If an inspection has
+      begun since the request was stored, it brings its own data.
+    * A power-on needs "inspect wait".
+    * The first attempt at posted data needs "inspect wait", because the node
+      waits for the data, or "enroll", because it was just discovered. Later
+      attempts also allow the states that an interrupted attempt leaves behind.
+      If the node is "manageable", an earlier attempt has finished.
+
+    A node that waits in a newer inspection is not changed by a power-on, nor
+    by posted data of an earlier inspection.
     """
     present = node.provision_state
     is_waiting = present == states.INSPECTWAIT
     if request.event == queue_request.TIMEOUT:
-        # The node no longer waits: it has already failed, or its data came.
         return NodeCheck(done=not is_waiting)
     if request.event == queue_request.REAPPLY:
         if present in IN_INSPECTION:
-            # An inspection that has begun since then brings its own data.
             return NodeCheck(superseded=True)
         allowed = REAPPLICABLE
     elif is_waiting and not _is_in_inspection_of(request, node):
@@ -284,10 +317,13 @@ def has_timed_out(node) -> bool:
 
 
 def _is_in_inspection_of(request: queue_request.Request, node) -> bool:
-    """Return whether a node in "inspect wait" is in a request's inspection.
+    """Return whether a node is in the inspection that a request belongs to.
 
     When the request was accepted, ``inspection_started_at`` of the node was
-    removed. If it has another time now, a newer inspection has begun.
+    moved to the request. If the node has another time, a newer inspection has
+    begun. If the node or the request has no time, no newer one is known.
+
+    :param node: a node in the state "inspect wait".
     """
     started = node.inspection_started_at
     began = request.inspection_began_at
@@ -299,7 +335,10 @@ def _is_in_inspection_of(request: queue_request.Request, node) -> bool:
 def is_left_in_inspection(node, request: queue_request.Request) -> bool:
     """Return whether an ended request has left its node in inspection.
 
-    :returns: False if the node waits for the data of a newer inspection.
+    This is the case in the state "inspecting", and in the state "inspect wait"
+    unless the node waits for the data of a newer inspection.
+
+    :param request: the ended request.
     """
     if node.provision_state == states.INSPECTING:
         return True

@@ -2,9 +2,14 @@
 
 """Powers machines on for inspection, one at a time.
 
-The conductor only stores a request; a worker powers the machine on. While a
-machine waits it holds no thread of a conductor and no lock, and its timeout
-does not count.
+``[inspection_queue]reboot_throttle`` is the number of seconds between two
+power-ons in the whole cluster.
+
+The conductor does not power a machine on, but stores a request with the event
+"power-on". A worker claims the request when the :class:`Throttle` allows it,
+and powers the machine on. While a request waits, it takes no thread of a
+conductor and no lock of its node, and the timeout of the inspection is
+stopped.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,14 +41,16 @@ HEARTBEAT = 0.5
 
 
 def install() -> None:
-    """Prepare the conductor for the queue.
+    """Make the conductor use the queue, if the queue is enabled.
 
-    After this, a new inspection of a node ends the open request of an earlier
-    inspection. If ``[inspection_queue]reboot_throttle`` is set, the conductor
-    stores a request instead of powering a machine on, and a worker powers it
-    on.
+    * When a new inspection of a node begins, the conductor ends the open
+      request of an earlier inspection.
+    * If ``[inspection_queue]reboot_throttle`` is set, the conductor stores a
+      power-on request instead of powering a machine on.
 
-    :raises: Invalid if ``[coordination]`` cannot be used.
+    This replaces functions of Ironic in the running process.
+
+    :raises: Invalid if the options of ``[coordination]`` cannot be used.
     """
     options = CONF.inspection_queue
     if not options.enabled:
@@ -69,11 +76,15 @@ def install() -> None:
 class Throttle:
     """Limits how often machines are powered on in the whole cluster.
 
-    The interval passes before the power-on, while the lock is held. If a
-    holder dies or loses its connection, it delays the others, but the interval
-    is never shorter (spec 001 "HA reboot throttle").
+    All hosts share one lock in the coordination service. A worker acquires the
+    lock, holds it for the interval, and only then powers a machine on. If this
+    worker dies or loses its connection meanwhile, the other hosts wait longer,
+    but the time between two power-ons is never shorter (spec 001 "HA reboot
+    throttle").
 
-    :param make_lock: builds a new connection for the lock of all hosts.
+    :param make_lock: returns a context manager that connects to the
+        coordination service; its ``hold()`` acquires or renews the lock of all
+        hosts.
     :param interval: seconds between two power-ons.
     :param wait: waits for a number of seconds; returns True as soon as the
         process stops.
@@ -105,9 +116,12 @@ class Throttle:
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
-        """Acquire the lock and wait for the interval; release it at the end.
+        """Wait until a machine may be powered on, and keep others waiting.
 
-        While the coordinator is unreachable, this is tried again.
+        The body of the ``with`` statement runs after the interval has passed,
+        while this host holds the lock of all hosts. The lock is released at
+        the end of the body. If the coordinator is unreachable, this is tried
+        again, as often as ``retries`` allows.
 
         :raises: Stopping if the process stops.
         :raises: TemporaryFailure if the coordinator stays unreachable.
@@ -124,11 +138,11 @@ class Throttle:
         # Usually a single thread powers machines on. But if the watchdog has
         # replaced a thread that hangs, the old thread may wake up again.
         while not self._lock_of_process.acquire(timeout=HEARTBEAT):
-            # This raises Stopping if the process stops.
+            # Do not wait: this only raises Stopping if the process stops.
             self._sleep(0)
         try:
             held_lock = retrying(self._get_lock)
-            # This releases the lock at its end.
+            # The end of this block releases the lock of all hosts.
             with held_lock:
                 self._outage.over()
                 yield
@@ -136,17 +150,17 @@ class Throttle:
             self._lock_of_process.release()
 
     def _get_lock(self) -> contextlib.ExitStack:
-        """Acquire the lock and hold it for the whole interval.
+        """Acquire the lock of all hosts and hold it for the whole interval.
 
-        :returns: the context that releases the lock at its end.
-        :raises: Stopping; TemporaryFailure if the lock was lost, or if the
-            coordinator is unreachable.
+        :returns: a context manager whose end releases the lock.
+        :raises: Stopping if the process stops; TemporaryFailure if the lock
+            was lost, or if the coordinator is unreachable.
         """
         try:
-            # An error releases the lock at the end of this block.
+            # After an error, the end of this block releases the lock.
             with contextlib.ExitStack() as stack:
                 lock = stack.enter_context(self._make_lock())
-                # Another host may hold the lock for an interval.
+                # hold() returns False while another host holds the lock.
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
                 end = time.monotonic() + self._interval
@@ -158,8 +172,9 @@ class Throttle:
                     # whole interval again.
                     lock.hold()
                     remaining = end - time.monotonic()
-                # From now on the caller must release the lock, after it has
-                # claimed a request.
+                # The end of this block releases nothing after this: the caller
+                # gets the lock, and releases it after it has claimed a
+                # request.
                 return stack.pop_all()
         except exceptions.Stopping:
             raise
@@ -193,9 +208,16 @@ def claim(
 ) -> queue_request.Request | None:
     """Lease the next power-on request when the throttle allows it.
 
+    This takes at least the interval between two power-ons, unless no request
+    is due.
+
     :param make_turn: returns a context manager that waits until the next
         machine may be powered on, see :meth:`.Throttle.turn`.
-    :raises: Stopping, TemporaryFailure
+    :param worker: the name of the worker that gets the request.
+    :returns: the request; None if no request is due, or if another worker has
+        taken it during the wait.
+    :raises: Stopping if the process stops; TemporaryFailure if the
+        coordinator of the throttle is unreachable.
     """
     # Check this first, because without a request this host would hold the lock
     # for a whole interval in vain while other hosts wait for it.

@@ -2,14 +2,19 @@
 
 """Inspection requests, and which of them replaces another.
 
-A request is *put* once and leased to one worker at a time. It stays in the
-queue until it is *consumed*, so it is delivered at least once (spec 001 "HA
-worker"). A change of a request names the token of a delivery, and is refused
-unless that is still the last one.
+A request asks for one step of the inspection of a node: its event says which.
+A node has at most one *open* request, i.e. one that has not ended.
 
-The token is a number that each delivery raises by one. The name of the worker
-would not do: a worker that stalled for longer than a lease may have a second
-delivery of the same request.
+The queue leases a request to one worker at a time, which is a *delivery* of
+the request. If the worker dies, the lease expires, and the request is
+delivered to another worker, until a worker has ended it. So it is delivered at
+least once (spec 001 "HA worker").
+
+The *token* of a request is a number that grows with every delivery. A worker
+must present the token of its delivery when it changes the request. The change
+is refused if the request has been delivered again since then. The name of the
+worker could not replace the token: a worker that stalled for longer than a
+lease may have a second delivery of the same request.
 """
 
 import dataclasses
@@ -26,7 +31,7 @@ EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
 """Events that a client can request (spec 002 "Client - inspector API")."""
 
 POWER_ON = 'power-on'
-"""Event of a request to power a machine on at the pace of the throttle."""
+"""Event of a request to power a machine on for its inspection."""
 
 SUPERSEDED = 'superseded by a posted inventory'
 """Error of a request that a posted inventory has replaced."""
@@ -43,12 +48,13 @@ class Request:
     """A request as a worker sees it.
 
     ``attempts``
-        How often processing began. Attempts that the surroundings interrupted
-        do not count.
+        How often processing began. Attempts that the surroundings, e.g. the
+        database, interrupted do not count.
     ``token``
         Number of the last delivery.
     ``lock_failures``
-        Failures in a row because of the surroundings, e.g. a locked node.
+        Number of deliveries in a row that the surroundings made fail, e.g.
+        because the node was locked.
     ``worker``
         Name of the worker that holds the request, or held it last.
     ``sender``
@@ -99,14 +105,18 @@ class ExpiredLease(typing.NamedTuple):
 
 
 def displaces(event: str, present: typing.Any) -> bool:
-    """Return whether a new request replaces the node's open one.
+    """Return whether a new request replaces the open request of its node.
 
-    Posted data replace any request that no worker has begun to process. A
-    timeout replaces another timeout. :func:`reason_to_end` tells what else
-    ends the open request.
+    * Only a request in the state "waiting" or "starting" is replaced.
+    * Posted data, whose event is "continue", replace any such request.
+    * A timeout replaces another timeout.
+    * All other requests replace none.
 
-    :param event: event of the new request.
-    :param present: the open request, a :class:`Request` or its row.
+    :func:`reason_to_end` has a further reason for which an open request ends.
+
+    :param event: the event of the new request.
+    :param present: the open request, as a :class:`Request` or as its database
+        row.
     """
     has_begun = present.state not in (state.WAITING, state.STARTING)
     if has_begun:
@@ -119,17 +129,23 @@ def displaces(event: str, present: typing.Any) -> bool:
 def reason_to_end(
     event: str, present: typing.Any, began: datetime.datetime | None
 ) -> str | None:
-    """Return why a node's open request ends when a new one is stored.
+    """Return why the open request of a node ends when a new one is stored.
 
-    :param event: event of the new request.
-    :param present: the open request, a :class:`Request` or its row.
-    :param began: when the node's inspection began, in UTC, if the new request
-        is the first one of this inspection; otherwise None.
-    :returns: the error of the open request; None if it does not end.
+    * It ends if it belongs to an earlier inspection of the node.
+    * It ends if the new request replaces it and has another event. With the
+      same event, it does not end, but gets the data of the new request.
+    * Otherwise it does not end.
+
+    :param event: the event of the new request.
+    :param present: the open request, as a :class:`Request` or as its database
+        row.
+    :param began: when the inspection of the node began, in UTC, if the new
+        request is the first one of this inspection; otherwise None.
+    :returns: the text to store as the error of the open request; None if it
+        does not end.
     """
     if began is not None and present.inspection_began_at != began:
         return OVERTAKEN
-    # A request with the same event does not end, but gets the newer data.
     if present.event != event and displaces(event, present):
         return SUPERSEDED
     return None

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker as a service.
+"""Runs an inspection worker, which processes the requests of the queue.
 
-It runs as a service of its own, or within the all-in-one Ironic.
+The worker runs in a separate process, ``ironic-inspection-worker``, or in a
+process of Ironic that has a conductor, which is called an embedded worker.
+Every worker also takes part in the election of a leader: one worker of the
+cluster runs periodic tasks, such as returning the requests of dead workers.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +70,12 @@ def make_queue(
 
 
 class WorkerService:
-    """A worker that receives wake-ups and takes part in the election.
+    """A worker with all its threads, as the options describe it.
+
+    It has three threads: one takes requests of machines and of operators, one
+    takes power-on requests, and one takes part in the election and runs the
+    periodic tasks of the leader. A listener receives wake-ups, i.e. messages
+    that the queue has a new request.
 
     :param name: the name of the worker.
     :ivar wake: makes the worker poll the queue immediately.
@@ -77,11 +85,14 @@ class WorkerService:
     def __init__(self, name: str) -> None:
         coordinator.check(CONF)
         options = CONF.inspection_queue
+        # The SQL condition of requests whose nodes have a driver and a
+        # conductor group of this worker.
         served = node_reservation.served_by(
             sorted(driver_factory.hardware_types()), options.conductor_groups
         )
         requests = make_queue(served)
         self._stop = threading.Event()
+        # Called with a request, this locks its node for an attempt.
         lock = functools.partial(
             attempt.locked, requests, options.inspection_timeout
         )
@@ -92,10 +103,10 @@ class WorkerService:
             observe = count_delivery
         self._worker = worker.Worker(name, requests, lock, settings, observe)
         self.wake = self._worker.wake
-        # The power-on worker takes a request when the throttle allows it.
-        # While the throttle waits, it tells the watchdog of this worker that
-        # nothing hangs. It calls a method, because the worker is created only
-        # below.
+        # The power-on worker takes a request when the throttle allows it. The
+        # throttle waits in a method of this worker, so that its watchdog does
+        # not take the wait for a hang. The worker does not exist yet, so the
+        # throttle gets a method of this class that calls it later.
         throttle = power_on.make_throttle(self._pause_power_on_worker)
         self._power_on_worker = worker.Worker(
             f'{name}:power-on',
@@ -150,14 +161,14 @@ class WorkerService:
         return self._power_on_worker.pause(seconds)
 
     def start(self) -> None:
-        """Start the threads of the worker.
+        """Load drivers and hooks, and start the threads of the worker.
 
         If a thread cannot start, the threads that have started are stopped.
 
         :raises: RuntimeError if a thread cannot start; any error of a driver
             or hook that cannot be loaded.
         """
-        # This is called for its effect: it loads drivers and hooks, so that a
+        # The result is not needed. The call loads drivers and hooks, so that a
         # broken one fails the start instead of the first request.
         driver_factory.all_interfaces()
         try:
@@ -242,20 +253,27 @@ def report_backlog() -> None:
 def is_embedded_wanted() -> bool:
     """Return whether to run a worker in this process of Ironic.
 
-    A worker is embedded only in a process that has a conductor, because such a
-    process stops when both conductor and worker are done.
+    ``[inspection_queue]embedded`` decides this. Without this option, a worker
+    is wanted if the API and the conductor share one process.
+
+    In any case, the process must have a conductor: the worker stops with the
+    conductor, and the process waits for both.
     """
     is_wanted = CONF.inspection_queue.embedded
     if is_wanted is None:
-        # By default, only if API and conductor share one process.
+        # With these transports, the API and the conductor share one process.
         is_wanted = CONF.rpc_transport in ('none', 'local')
     return is_wanted and conductor.is_in_this_process()
 
 
 def start_embedded() -> WorkerService:
-    """Start a worker that stops with the conductor."""
+    """Start a worker in this process, which stops with the conductor.
+
+    :returns: the worker, which is running.
+    """
     service = WorkerService(worker.make_name(CONF.host))
     service.start()
+    # A stopping process waits for the deliveries that are in progress.
     conductor.keep_running_while(service.is_working)
 
     def stop_with_conductor() -> None:

@@ -2,8 +2,13 @@
 
 """The states of a request, and the events that change them.
 
-The table is the transition function of spec 001 ("Node introspection state
-transition system"); automaton evaluates it.
+:data:`TRANSITIONS` is the table of all changes, e.g. the event ``continue``
+changes the state ``waiting`` to ``processing``. It is the transition function
+of spec 001 ("Node introspection state transition system"), and the library
+automaton evaluates it. Two kinds of events differ when they are repeated:
+
+* A *strict* event is forbidden in the state that it leads to.
+* A *re-entrant* event is ignored in the state that it leads to.
 
 Ironic itself starts an inspection and waits for the ramdisk, so a request for
 posted data is stored as ``waiting``. Only a power-on request is stored as
@@ -113,7 +118,12 @@ _REPETITIONS = frozenset(
 def _evaluate(state: str, event: str) -> StateChange:
     """Return the verdict on an event and the state after the event.
 
-    :data:`CHANGES` has an example of every verdict.
+    * The event is forbidden if the table has no row for it in this state.
+    * It is ignored if it leads to the same state.
+    * It is forbidden if it is strict and the state is one that it leads to.
+    * Otherwise it is allowed.
+
+    :data:`CHANGES` has an example of every case.
     """
     # Work on a copy, because an event changes the state of the machine.
     machine = _MACHINE.copy()

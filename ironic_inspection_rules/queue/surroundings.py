@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tells errors of the surroundings, which should cost no attempt.
+"""Recognizes errors that are not the fault of an inspection request.
 
-The surroundings are the database, the message broker, the coordination
-service, the lock of the node, and threads.
+Such an error comes from the *surroundings* of the request: the database, the
+message broker, the coordination service, the lock of the node, or a lack of
+threads. For example, the database is restarted, or another process has locked
+the node. The request is then tried again later, and the interrupted attempt
+does not count towards ``[inspection_queue]max_attempts``.
 """
 
 from collections.abc import Iterator
@@ -18,10 +21,11 @@ from ironic_inspection_rules import exceptions
 
 
 class Abandoned(BaseException):
-    """The attempt ends, and Ironic must not fail the inspection.
+    """Ends an attempt without a failure of the inspection.
 
-    This is not an ``Exception``, because Ironic would catch an Exception and
-    fail the inspection.
+    It is raised in hooks and rules, passes through Ironic's code, and is
+    caught by this project. It is not an ``Exception``, because Ironic would
+    catch an Exception and fail the inspection. Its cause is the actual error.
     """
 
 
@@ -107,10 +111,12 @@ _POSTGRESQL_OUTAGES = frozenset(
 
 
 def are_to_blame(exc: BaseException | None) -> bool:
-    """Return whether the surroundings caused an error or one of its causes.
+    """Return whether an error or one of its causes is of the surroundings.
 
     The surroundings are the database, the message broker, the coordination
     service, the lock of the node, and threads.
+
+    :param exc: the error; None for no error.
     """
     return any(_is_of_surroundings(error) for error in chain(exc))
 
@@ -118,9 +124,13 @@ def are_to_blame(exc: BaseException | None) -> bool:
 def chain(exc: BaseException | None) -> Iterator[BaseException]:
     """Yield an error, then its causes, from the latest to the first.
 
-    If an error was raised while another one was handled, the other one counts
-    as its cause.
+    The cause of an error is the error in ``raise ... from error``. Without
+    such a cause, it is the error that was being handled when this one was
+    raised.
+
+    :param exc: the error; None yields nothing.
     """
+    # Errors may refer to each other in a circle.
     seen: set[int] = set()
     while exc is not None and id(exc) not in seen:
         seen.add(id(exc))
@@ -131,24 +141,27 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
 def as_temporary_failure(exc: BaseException) -> exceptions.TemporaryFailure:
     """Return the error with which to end an attempt.
 
-    After a TemporaryFailure the attempt does not count; after a
-    DoubtfulFailure it counts.
+    * An error of the surroundings or of the database becomes a
+      TemporaryFailure, after which the attempt does not count.
+    * For any other error, only one of its causes is of the surroundings. It
+      becomes a DoubtfulFailure, after which the attempt counts.
 
-    :param exc: an error caused by the surroundings, e.g. the database.
+    :param exc: an error for which :func:`are_to_blame` is true.
     """
     if _is_of_surroundings(exc) or isinstance(exc, _ERRORS_OF_DATABASE):
         return exceptions.TemporaryFailure(str(exc))
-    # Only a cause of the error comes from the surroundings. A hook that
-    # handles it and raises an error of its own may do so forever, so its
-    # attempts are counted.
+    # For example, a hook has handled an error of the database and has raised
+    # an error of its own. It may do so every time, so the attempts must count,
+    # or the request would be tried again forever.
     return exceptions.DoubtfulFailure(str(exc))
 
 
 def as_exception(abandoned: Abandoned) -> Exception:
-    """Return the Exception for which an attempt was abandoned.
+    """Return the Exception that was the cause of an Abandoned error.
 
-    :returns: LeaseLost, or a TemporaryFailure for an error of the
-        surroundings, see :func:`as_temporary_failure`.
+    :returns: LeaseLost if this was the cause. Any other cause is an error of
+        the surroundings, and is returned as a TemporaryFailure, see
+        :func:`as_temporary_failure`.
     """
     cause = abandoned.__cause__ or abandoned
     if isinstance(cause, exceptions.LeaseLost):
@@ -157,10 +170,17 @@ def as_exception(abandoned: Abandoned) -> Exception:
 
 
 def _is_of_surroundings(exc: BaseException) -> bool:
-    """Return whether an error itself comes from the surroundings."""
-    if isinstance(exc, _TROUBLE) or _code(exc) in _CODES_OF_OUTAGES:
+    """Return whether an error itself is of the surroundings.
+
+    The causes of the error are not looked at. The error is recognized by its
+    type, by the code that the database gave it, or by its text.
+    """
+    if isinstance(exc, _TROUBLE):
         return True
-    # SQLite has no codes for these errors, and Python has none for threads.
+    if _code(exc) in _CODES_OF_OUTAGES:
+        return True
+    # SQLite gives no codes to these errors. Python raises a RuntimeError
+    # without a code if it cannot start a thread.
     if isinstance(exc, (RuntimeError, *_ERRORS_OF_DATABASE)):
         if _TEXT_OF_OUTAGE.search(str(exc)):
             return True
@@ -168,22 +188,26 @@ def _is_of_surroundings(exc: BaseException) -> bool:
 
 
 def _is_of_service(exc: BaseException) -> bool:
-    """Return whether an error is of the message broker or the coordinator."""
-    # Compare the names of its classes, because importing the libraries would
-    # load them in services that do not use them.
-    for kind in type(exc).__mro__:
-        library = kind.__module__.partition('.')[0]
-        if (library, kind.__name__) in _ERRORS_OF_SERVICES:
+    """Return whether an error is of the message broker or the coordinator.
+
+    The error is of a class in :data:`_ERRORS_OF_SERVICES`, or of a subclass.
+    """
+    # isinstance() would need the classes, and importing their libraries would
+    # load them in services that do not use them. Compare names instead.
+    for error_class in type(exc).__mro__:
+        library = error_class.__module__.partition('.')[0]
+        if (library, error_class.__name__) in _ERRORS_OF_SERVICES:
             return True
     return False
 
 
 def _broke_session(exc: BaseException) -> bool:
-    """Return whether an earlier error of the surroundings broke a session.
+    """Return whether an error only follows from an earlier outage.
 
-    Ironic retries after a deadlock even within a transaction of this project.
-    The session then raises PendingRollbackError, which has the first error
-    only as text.
+    After an error such as a deadlock, Ironic tries its statement again, even
+    within a transaction of this project. But the session is unusable until a
+    rollback, and raises PendingRollbackError. The text of this error has the
+    first error, e.g. ``OperationalError) (1213, "Deadlock found …``.
     """
     if not isinstance(exc, sa.exc.PendingRollbackError):
         return False
@@ -199,17 +223,23 @@ def _broke_session(exc: BaseException) -> bool:
 def _code(exc: typing.Any) -> typing.Any:
     """Return the code that a database gave to an error.
 
+    :param exc: any error, or an error of the database as oslo.db, SQLAlchemy
+        or the database driver raised it.
     :returns: a MySQL number, e.g. 1213 for a deadlock, or a PostgreSQL
         SQLSTATE, e.g. ``'40P01'``; None if the error has no code.
     """
-    # The error of oslo.db has SQLAlchemy's error in "inner_exception", which
-    # has the error of the driver in "orig".
+    # Unwrap the error of the driver, which has the code: oslo.db puts
+    # SQLAlchemy's error in "inner_exception", and SQLAlchemy puts the error of
+    # the driver in "orig".
+    driver_error = exc
     for attribute in ('inner_exception', 'orig'):
-        exc = getattr(exc, attribute, None) or exc
-    sqlstate = getattr(exc, 'pgcode', None)
+        inner_error = getattr(driver_error, attribute, None)
+        driver_error = inner_error or driver_error
+    sqlstate = getattr(driver_error, 'pgcode', None)
     if sqlstate is not None:
         return sqlstate
-    library = type(exc).__module__.split('.')[0]
-    if library in ('pymysql', 'MySQLdb', 'mysql') and exc.args:
-        return exc.args[0]
+    library = type(driver_error).__module__.split('.')[0]
+    is_of_mysql = library in ('pymysql', 'MySQLdb', 'mysql')
+    if is_of_mysql and driver_error.args:
+        return driver_error.args[0]
     return None

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that wake workers when there is work.
+"""Messages that tell workers to look for work in the queue.
 
-A lost message only costs time, as workers also poll the queue. So messages
-are neither confirmed nor sent twice.
+The API sends such a message, a wake-up, after it has stored an inspection
+request. Messages go through oslo.messaging to all workers. A lost message only
+costs time, because workers also poll the queue. Therefore messages are neither
+confirmed nor sent again.
 """
 
 from collections.abc import Callable
@@ -27,35 +29,39 @@ def is_available() -> bool:
 
 
 class WakeupSender:
-    """Sends wake-ups to all workers, from a thread of its own.
+    """Sends wake-ups to all workers, from a separate thread.
 
     Because of the thread, an unreachable message broker does not delay the
-    caller. All calls during one message are followed by one more message.
+    caller of :meth:`wake`. If :meth:`wake` is called several times while a
+    message is being sent, the thread sends one more message for all of them.
     """
 
     def __init__(self) -> None:
-        # Set when a message must be sent.
+        # Set while a message remains to be sent.
         self._pending = threading.Event()
         # Held while the thread is started, so that two callers do not start
         # two threads.
         self._lock = threading.Lock()
+        # The thread that sends the messages; the first wake() starts it.
         self._thread: threading.Thread | None = None
+        # Logs that messages cannot be sent, once and not for every message.
         self._outage = watchdog.Outage(
             'Waking up inspection workers',
             CONF.inspection_queue.connection_retries,
         )
 
     def wake(self) -> None:
-        """Send a wake-up soon, from the thread that sends them.
+        """Make the thread send a wake-up; start the thread if it is not alive.
 
-        The first call starts the thread.
+        This does not wait until the message is sent. If the thread cannot be
+        started, no message is sent, and this is only logged.
         """
         self._pending.set()
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
-            # This is the first call, or the web server has forked since then,
-            # and a forked process does not have the thread.
+            # This is the first call, or the web server has forked after it: a
+            # forked process does not have the threads of its parent.
             thread = threading.Thread(
                 target=self._run, name='wake-up', daemon=True
             )
@@ -71,8 +77,10 @@ class WakeupSender:
     def _run(self) -> None:
         """Send a message whenever :meth:`wake` has been called.
 
-        Calls while a message is being sent are followed by one more message.
+        This is the function of the thread, and never returns. All calls during
+        one message are followed by a single further message.
         """
+        # "fanout" sends a message to all workers.
         client = rpc.get_client(
             oslo_messaging.Target(topic=TOPIC, version=_VERSION, fanout=True)
         )
@@ -83,6 +91,7 @@ class WakeupSender:
             # that is stored meanwhile causes another message.
             self._pending.clear()
             try:
+                # This calls _Endpoint.wake_up() of every worker.
                 client.prepare(retry=0).cast(context, 'wake_up')
             # Catch everything, because a driver may raise any error.
             except Exception as exc:

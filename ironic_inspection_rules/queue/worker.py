@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The worker, which claims requests and delivers them."""
+"""The worker, which claims requests from the queue and processes them.
+
+A request that a worker has claimed is a *delivery*. Every delivery runs in a
+thread of its own, and occupies one *slot*; the number of slots limits how many
+run at the same time. Three more threads belong to a worker:
+
+* The *dispatcher* claims a request when a slot is free, and starts the thread
+  of its delivery.
+* The *heartbeat* renews the leases of all deliveries in progress. A request
+  whose lease expires is delivered to another worker.
+* The *watchdog* gives up deliveries that take too long, and replaces the
+  threads of dispatcher and heartbeat if they hang.
+"""
 
 from collections.abc import Callable
 import dataclasses
@@ -49,10 +61,11 @@ class WorkerSettings:
     """Settings of a worker; times are in seconds.
 
     A worker processes up to ``threads`` requests at once. When it has nothing
-    to do, it polls the queue every ``get_timeout`` seconds. While the database
-    is unreachable, it tries again after every ``retry_interval``; after
-    ``connection_retries`` attempts, the intervals grow. A delivery that takes
-    longer than ``time_limit`` loses its ``lease``.
+    to do, it polls the queue every ``get_timeout`` seconds. A request is given
+    up after ``max_attempts`` attempts. While the database is unreachable, the
+    worker tries again after every ``retry_interval``; after
+    ``connection_retries`` attempts, the intervals grow. If a delivery takes
+    longer than ``time_limit``, its ``lease`` is no longer renewed.
     """
 
     threads: int
@@ -80,17 +93,16 @@ class _OngoingDelivery:
 class Worker:
     """Processes requests until it is stopped.
 
-    A watchdog detects threads that hang. If a delivery takes longer than
-    ``time_limit``, its lease is no longer renewed, and its slot is freed for
-    another thread.
+    If a delivery takes longer than ``time_limit``, the watchdog gives it up:
+    its lease is no longer renewed, and its slot is free for another delivery.
 
     :param name: the unique name of the worker, see :func:`make_name`.
     :param requests: the queue.
     :param lock: locks the node of a request for an attempt.
     :param observe: called with the outcome of every delivery; None to ignore
         the outcomes.
-    :param claim: called with the name of the worker, leases the next request;
-        None to take requests other than power-on requests.
+    :param claim: leases the next request to the worker whose name it gets;
+        None to lease requests other than power-on requests.
     """
 
     def __init__(
@@ -153,16 +165,23 @@ class Worker:
         self._may_have_request.set()
 
     def pause(self, seconds: float) -> bool:
-        """Wait before a request can be claimed; does not count as a hang.
+        """Wait before a request can be claimed.
 
         :returns: whether the worker must stop; in this case the wait ends
             immediately.
         """
+        # The watchdog must not take the wait for a hang of the dispatcher.
         self._dispatcher.note_life()
         return self._stop.wait(seconds)
 
     def run(self) -> None:
-        """Process requests until stopped, then finish those in progress."""
+        """Process requests until stopped, then finish those in progress.
+
+        This starts the other threads and waits for them. It returns after
+        :meth:`stop`, when all deliveries are done or given up.
+
+        :raises: RuntimeError if a thread cannot be started.
+        """
         LOG.info(
             'Inspection worker %(worker)s starts with %(threads)d threads',
             {'worker': self.name, 'threads': self._settings.threads},
@@ -171,9 +190,11 @@ class Worker:
         # could not be started.
         self._drained.clear()
         limit = self._settings.time_limit
+        # Look several times before the limit, and at least every ten seconds.
+        seconds_between_looks = min(limit / 4, 10.0)
         threading.Thread(
             target=watchdog.watch,
-            args=(self._look_after_all, min(limit / 4, 10.0), self._drained),
+            args=(self._look_after_all, seconds_between_looks, self._drained),
             name='watchdog',
             daemon=True,
         ).start()
@@ -181,8 +202,8 @@ class Worker:
             self._heartbeat_loop.start()
             self._dispatcher.start()
             self._stop.wait()
-            # A delivery frees its slot when it is done, so no delivery is left
-            # after all slots have been acquired here.
+            # Wait for the deliveries in progress: each of them frees its slot
+            # when it is done, so all slots can be acquired when none is left.
             for _slot in range(self._settings.threads):
                 self._free_slots.acquire()
         finally:
@@ -201,9 +222,10 @@ class Worker:
         for ongoing in list(self._in_progress.values()):
             if now - ongoing.since > limit:
                 self._give_up(ongoing)
-        # The time limit may be shorter than a round in which nothing hangs:
-        # the heartbeat waits for a third of the lease, and the dispatcher
-        # waits for get_timeout twice, for a slot and then for a request.
+        # One round of these two threads may take longer than the time limit
+        # although nothing hangs: the heartbeat waits for a third of the lease,
+        # and the dispatcher waits for get_timeout twice, for a slot and then
+        # for a request.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
         self._heartbeat_loop.look_after(max(limit, lease))
@@ -212,15 +234,17 @@ class Worker:
     def _give_up(self, ongoing: _OngoingDelivery) -> None:
         """Stop renewing the lease of a delivery, and free its slot.
 
-        Another worker gets the request when the lease ends. From then on, the
-        fence refuses further writes of the thread of this delivery.
+        Another worker gets the request when the lease expires. The thread of
+        the delivery cannot be ended, but from then on its writes to the
+        database are refused.
         """
         # For the log: the line of code where the thread hangs.
         place = 'its start'
         if ongoing.thread is not None:
             place = watchdog.describe_place(ongoing.thread)
-        # If its slot is already free, the delivery has just ended by itself.
-        if self._free_slot_of(ongoing):
+        was_in_progress = self._free_slot_of(ongoing)
+        # Otherwise the delivery has just ended by itself.
+        if was_in_progress:
             delivery.log_request(
                 LOG.error,
                 ongoing.request,
@@ -231,9 +255,12 @@ class Worker:
     def _free_slot_of(self, ongoing: _OngoingDelivery) -> bool:
         """Free the slot of a delivery, and stop renewing its lease.
 
-        :returns: False if the slot is already free, because either the thread
-            of the delivery or the watchdog frees it, whichever comes first.
+        Both the thread of the delivery and the watchdog may call this. Only
+        the first call has an effect.
+
+        :returns: whether this was the first call.
         """
+        # The heartbeat renews the leases of the deliveries in this mapping.
         # pop() is atomic, so only one of two threads gets the delivery.
         if self._in_progress.pop(ongoing.request.delivery, None) is None:
             return False
@@ -250,16 +277,20 @@ class Worker:
             self._free_slots.release()
 
     def _dispatch(self) -> None:
-        """Claim a request and start a thread for it, or wait.
+        """Wait for a free slot, claim a request and start its delivery.
 
-        This is one round of the dispatcher, which repeats it until the worker
-        stops.
+        If no request is due, wait until the worker is woken, at most for
+        ``get_timeout``. This is one round of the dispatcher, which repeats it
+        until the worker stops.
         """
-        if not self._free_slots.acquire(timeout=self._settings.get_timeout):
+        has_slot = self._free_slots.acquire(timeout=self._settings.get_timeout)
+        if not has_slot:
+            # All slots are occupied. The next round waits again.
             return
         # Clear the event before asking the queue, so that wake() sets it again
         # for a request that is stored later.
         self._may_have_request.clear()
+        # This number changes when the watchdog replaces the thread.
         generation = self._dispatcher.generation
         self._holds_slot = True
         request = self._claim_request()
@@ -288,10 +319,11 @@ class Worker:
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_progress[request.delivery] = ongoing
-        # The request itself may have killed the processes of its earlier
-        # attempts. If it killed this process, other deliveries in progress
-        # would lose an attempt, too. A request without earlier attempts has
-        # not killed a process, even if "max_attempts" is one.
+        # If all earlier attempts failed, the request itself may have killed
+        # their processes. If it killed this process as well, other deliveries
+        # in progress would also lose an attempt, so it is delivered alone. A
+        # request without earlier attempts has not killed a process, even if
+        # "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1
         is_at_last_attempt = has_one_left and request.attempts > 0
         if is_at_last_attempt:
@@ -348,10 +380,11 @@ class Worker:
             self._free_slot_of(ongoing)
 
     def _hold_until(self, condition: Callable[[], bool]) -> None:
-        """Take no requests until a condition holds or the worker stops.
+        """Wait until a condition holds or the worker stops.
 
-        The wait takes at most half a lease, or half the time limit if that is
-        shorter, because a delivery that hangs must not block others.
+        The dispatcher calls this, so no requests are taken meanwhile. The wait
+        takes at most half a lease, or half the time limit if that is shorter,
+        because a delivery that hangs must not block others.
 
         :param condition: called twice a second; returns True when requests can
             be taken again.
@@ -370,6 +403,7 @@ class Worker:
         :returns: the request; None if no request is due, or the worker stops.
         """
         claim = self._claim or self._queue.get
+        # The number of failed attempts in a row.
         failures = 0
         while not self._stop.is_set():
             try:
@@ -404,7 +438,10 @@ class Worker:
         return min(interval, _MAX_RETRY_INTERVAL)
 
     def _deliver(self, ongoing: _OngoingDelivery) -> None:
-        """Carry out a delivery and free its slot, in a thread of its own."""
+        """Carry out a delivery and free its slot.
+
+        This is the function of the thread of the delivery.
+        """
         request = ongoing.request
         try:
             current = delivery.Delivery(
@@ -418,11 +455,13 @@ class Worker:
             outcome = current.carry_out()
             if self._observe is not None:
                 self._observe(outcome)
-            # If a heartbeat has failed meanwhile, the database was unavailable
-            # and the attempt does not count. Otherwise the process has
-            # stalled, perhaps because of the work on this request.
+            # If the lease is lost because a heartbeat has failed, the database
+            # was unavailable, and the attempt does not count. If all
+            # heartbeats succeeded, the process has stalled, perhaps because of
+            # the work on this request, and the attempt counts.
             is_lost = outcome is delivery.Outcome.LOST
-            if is_lost and self._heartbeat_failed_at > ongoing.since:
+            has_heartbeat_failed = self._heartbeat_failed_at > ongoing.since
+            if is_lost and has_heartbeat_failed:
                 self._queue.uncount_attempt(request)
         # Log everything, because nobody would catch an error of this thread.
         except Exception:
@@ -435,14 +474,16 @@ class Worker:
             self._free_slot_of(ongoing)
 
     def _send_heartbeat(self) -> None:
-        """Renew the leases of all deliveries in progress, after a pause.
+        """Wait, then renew the leases of all deliveries in progress.
 
-        If that fails, the time of the failure is stored for :meth:`_deliver`,
-        and the next heartbeat tries again.
+        This is one round of the heartbeat, which is repeated until all
+        deliveries are done. If it fails, the time of the failure is stored for
+        :meth:`_deliver`, and the next round tries again.
         """
         # Wait for a third of the lease, so that two heartbeats may fail before
         # a lease expires.
-        if self._drained.wait(self._settings.lease / 3):
+        is_drained = self._drained.wait(self._settings.lease / 3)
+        if is_drained:
             return
         # Use a copy, because deliveries end meanwhile.
         in_progress = list(self._in_progress.values())

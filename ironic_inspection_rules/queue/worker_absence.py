@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A warning of requests that wait although no worker takes any."""
+"""A warning about inspection requests that wait and are not processed.
+
+The API stores requests in the queue, and worker processes take them from it.
+If no worker is running, requests only pile up, and the API logs a warning.
+"""
 
 from collections.abc import Callable
 import threading
@@ -17,10 +21,12 @@ LOG = log.getLogger(__name__)
 class WorkerAbsence:
     """Warns when requests wait and no worker processes any.
 
-    :param patience: seconds that a request may wait before the warning, and
-        between two queries of the database.
-    :param read: returns the backlog if a request has waited for so many
-        seconds and none is being processed, else None.
+    :param patience: seconds that a request may wait before the warning. It is
+        also the shortest time between two queries of the database.
+    :param read: reads the neglected requests from the database. It is called
+        with ``patience``, and returns how many requests wait and for how long
+        the first has waited. It returns None if no request has waited for
+        ``patience`` seconds, or if a worker is processing a request.
     :param clock: a monotonic clock, in seconds.
     """
 
@@ -36,18 +42,21 @@ class WorkerAbsence:
         self._read = read
         self._clock = clock
         self._next_query_at = clock() + patience
-        # Whether the warning was logged, and not yet that it is over.
+        # Whether the last message was the warning, and not that it is over.
         self._warned = False
-        # Guards the time of the next query: of several threads of the API, one
-        # makes it.
+        # Protects the time of the next query, so that only one of several
+        # threads of the API makes the query.
         self._lock = threading.Lock()
 
     def check(self) -> None:
-        """Warn if requests wait and no worker takes them, once.
+        """Log a warning when requests begin to be neglected.
 
-        When workers take them again, that is logged as well. The API calls
-        this after every request that it has stored: to spare the database, a
-        query is made only if ``patience`` seconds have passed since the last.
+        The warning is logged once. When workers take requests again, this is
+        logged once as well.
+
+        The API calls this after every request that it has stored. To spare
+        the database, most calls return immediately: the database is asked
+        again only when ``patience`` seconds have passed.
         """
         with self._lock:
             if self._clock() < self._next_query_at:
@@ -56,10 +65,9 @@ class WorkerAbsence:
         try:
             neglected = self._read(self._patience)
         except db_exc.DBError as exc:
+            # The request itself was stored, so the caller must not fail.
             LOG.debug('The backlog cannot be read: %s', exc)
             return
-        # None means that no request waits for too long, or that a worker
-        # processes one.
         if neglected is not None and not self._warned:
             LOG.warning(
                 '%(waiting)d inspection requests wait, the first for '
