@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The newest inspection data of a node, from wherever they are stored."""
+"""The newest inspection data of a node, from wherever they are stored.
+
+The inspection data are an inventory and plugin data. If an inspection
+*passed*, Ironic has stored them, in its database or in Swift. If it *failed*,
+this project has kept them with the run, i.e. the record of what the rules did.
+"""
 
 from collections.abc import Iterator, Sequence
 from concurrent import futures
@@ -66,9 +71,9 @@ def find_all(
 ) -> Iterator[DataOrError]:
     """Find the newest inspection data of machines with few queries.
 
-    Ironic stores the data of an inspection that passed, and this project keeps
-    the data of a failed one; the newer data are returned. Swift does not tell
-    when Ironic stored data there, so a failed inspection counts as newer.
+    If there are data of both an inspection that passed and a failed one, the
+    newer data are returned. Swift does not tell when data were stored there,
+    so a failed inspection counts as newer than data in Swift.
 
     :param nodes: objects with ``id``, ``uuid`` and ``name``.
     :param failing: UUIDs of the nodes whose last inspection failed; None to
@@ -79,6 +84,7 @@ def find_all(
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
+    # The data of the last inspection of a node, if it failed.
     failed_by_uuid = {}
     # Skip the query if the caller knows that no inspection failed.
     if failing:
@@ -157,8 +163,8 @@ def portions(
 ) -> Iterator[Portion]:
     """Divide nodes into groups whose data are not too large together.
 
-    A request about all nodes of a cloud reads one group after the other, so
-    that it takes a limited amount of memory.
+    A request about all nodes of a cloud reads the data of one group after the
+    other, so that it takes a limited amount of memory.
 
     :param most_characters: maximum length of the data of a group, as JSON. A
         node whose own data are longer forms a group alone.
@@ -166,9 +172,11 @@ def portions(
     """
     passed_lengths, failed_lengths = _measure(context, nodes, most_characters)
     portion = Portion(nodes=[], failing=[])
+    # The length of the data of the nodes in this portion.
     total = 0
     for node in nodes:
-        # If a node has both, find_all() may read both to compare their times.
+        # A node may have data of both kinds, and find_all() may read both to
+        # compare their times.
         length = passed_lengths.get(node.uuid, 0)
         length += failed_lengths.get(node.uuid, 0)
         if portion.nodes and total + length > most_characters:
@@ -189,9 +197,9 @@ def _measure(
     """Return the lengths of the data of nodes, in characters of JSON.
 
     :param most_characters: the length of all data that may be read together.
-    :returns: two mappings of node UUIDs to lengths, e.g. ``{UUID: 51200}``:
-        for the data that Ironic stores of inspections that passed, and for the
-        data of the newest inspections if they failed.
+    :returns: two mappings of node UUIDs to lengths, e.g. ``{UUID: 51200}``.
+        The first one has the data that Ironic stores of inspections that
+        passed. The second one has the data of failed inspections.
     """
     uuid_by_id = {node.id: node.uuid for node in nodes}
     uuids = list(uuid_by_id.values())
@@ -201,7 +209,8 @@ def _measure(
         ids_in_database = list(uuid_by_id)
     else:
         # The length of an object in Swift is unknown before it is read. With
-        # this estimate, a group has as many nodes as there are threads.
+        # this estimate, portions() makes groups of as many nodes as there are
+        # threads that read from Swift.
         passed_lengths = dict.fromkeys(
             uuids, most_characters // _SWIFT_THREADS
         )
@@ -227,8 +236,9 @@ def _choose_newest(
         row of the database, a mapping from Swift, the error of reading it, or
         None.
     :param failed: the row of the last recorded inspection, if it failed.
-    :returns: the data or an error: ``passed`` if it is an error, or NotFound
-        if both are None.
+    :returns: the data of the failed inspection if it is newer, and otherwise
+        the data of the one that passed. Instead of data, the error of reading
+        them, or NotFound if there are none.
     """
     if failed and _is_newer(failed, passed):
         return MachineData(

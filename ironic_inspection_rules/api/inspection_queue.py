@@ -20,10 +20,10 @@ from ironic_inspection_rules.patches import body_limit
 
 @functools.cache
 def requests() -> Any:
-    """Return the queue of this process, which is created by the first call.
+    """Return the queue of this process, which the first call creates.
 
-    The first call is made when the API starts. If an all-in-one Ironic should
-    have a worker, it also starts the worker.
+    The API makes the first call when it starts. This call also starts a
+    worker, if this process is an all-in-one Ironic that should have one.
 
     :returns: a :class:`.DatabaseQueue`.
     """
@@ -33,8 +33,9 @@ def requests() -> Any:
     from ironic_inspection_rules.queue import wakeup
     from ironic_inspection_rules.queue import worker_absence
 
-    # What the queue does after it has stored a request. If the workers cannot
-    # be woken, they find the request when they next look for work.
+    # Functions that the queue calls after it has stored a request. The first
+    # one wakes the workers. Without it, they find the request when they next
+    # look for work.
     after_put: list[Callable[[], None]] = []
     if service.is_embedded_wanted():
         after_put.append(service.start_embedded().wake)
@@ -82,13 +83,15 @@ def put_instead(
 ) -> None:
     """Put posted data into the queue instead of sending them to a conductor.
 
-    Ironic calls this instead of ``ConductorAPI.continue_inspection``, which
-    has the same parameters from ``context`` on.
+    Ironic's controller calls this when it has found the node, instead of
+    ``ConductorAPI.continue_inspection``. The parameters from ``context`` on
+    are those of this method.
 
     :param posted: plugin data as they were posted.
-    :param early_record: the record of the early phase, see
-        :mod:`.inspection.early_phase`; None if the run has no early phase.
-    :param token: the agent token, which proves that the machine is the sender.
+    :param early_record: the record of the early rules, see
+        :mod:`.inspection.early_phase`; None if there is nothing to keep.
+    :param token: the agent token that was posted, of any type. The token of
+        the node proves that the machine is the sender.
     :param plugin_data: plugin data after the changes by early rules.
     """
     from ironic_inspection_rules.queue import request as queue_request

@@ -35,11 +35,13 @@ RESOURCES = ('introspection', 'rules')
 def layer(request: webob.Request, app: Callable) -> Any:
     """Pass a request on, and convert some answers to ironic-inspector's form.
 
-    This is a WSGI middleware around Ironic's API. It adds two headers with the
-    versions of ironic-inspector's API to answers of ironic-inspector's calls,
-    e.g. ``/v1/rules``, and of the root of the API. It converts an error of
-    these calls to ``{"error": {"message": "Rule … could not be found."}}``.
-    All other answers are not changed.
+    This is a WSGI middleware around Ironic's API:
+
+    * Answers of ironic-inspector's calls, e.g. ``/v1/rules``, and of the root
+      of the API get two headers with the versions of ironic-inspector's API.
+    * Errors of ironic-inspector's calls are converted to ``{"error":
+      {"message": "Rule … could not be found."}}``.
+    * All other answers are not changed.
     """
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     prefixes = tuple(f'/v1/{name}/' for name in RESOURCES)
@@ -109,14 +111,16 @@ def _find_message(response: webob.Response) -> str:
     body, its status is returned.
     """
     error: Any = response.text
+    # Each round decodes one level of JSON.
     while True:
         try:
             error = json.loads(error)
         except (TypeError, ValueError):
-            # This is not JSON, so it must be the message itself.
+            # This is not JSON, so it is the message itself, or empty.
             return str(error).strip() or response.status
         inner_error = _inner_error(error)
         if inner_error is None:
+            # The JSON has no known member for the message. Show all of it.
             return str(error)
         error = inner_error
 

@@ -2,8 +2,10 @@
 
 """Installs the calls of this project in Ironic's API.
 
-If ``[api]middleware`` names this plugin, its calls are added to Ironic's own,
-so that Ironic's authentication, policies, limits and errors apply to them.
+``[api]middleware`` names this plugin. Ironic then calls :func:`install` with
+its WSGI application. The calls of this project are added to Ironic's own
+controllers, so that Ironic's authentication, policies, limits and errors apply
+to them. A few WSGI layers around the application change requests and answers.
 """
 
 from collections.abc import Callable
@@ -93,17 +95,20 @@ def install(app: Callable) -> Callable:
 def _serve_routes() -> None:
     """Add the calls of this project to Ironic's maps of controllers.
 
-    Ironic looks up the first part of a path, e.g. ``inspection_rules``, in one
-    map, and the part that follows a node, e.g. ``traits``, in another map.
+    Ironic has two maps. One has the controller of the first part of a path,
+    e.g. ``inspection_rules``. The other one has the controller of the part
+    that follows a node, e.g. ``traits`` in ``nodes/<node>/traits``.
     """
     for route in routes.TABLE:
         first_part = route.parts[0]
         if first_part == 'nodes':
-            # The route is nodes/{node}/traits or below it.
+            # The route is e.g. nodes/{node}/traits or below it.
             name_below = route.parts[2]
-            controllers.serve_of_node(
-                name_below, functools.partial(_controller_of_node, name_below)
+            # Called with the name or the UUID of a node.
+            make_controller = functools.partial(
+                _controller_of_node, name_below
             )
+            controllers.serve_of_node(name_below, make_controller)
         else:
             controllers.serve(
                 first_part, routing.RoutesBelow(routes.TABLE, first_part)

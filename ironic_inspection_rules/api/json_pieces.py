@@ -2,10 +2,15 @@
 
 """Parses large JSON piece by piece, to save memory.
 
-``json`` needs the text of a document as one block. Once a large block was
-freed, the C library takes such blocks from the heap of the thread, and keeps
-as much free memory in every heap. A few requests with tables of a hundred
-thousand rows would leave Ironic with a hundred megabytes more than it uses.
+Python's ``json`` needs the whole text of a document as one large block of
+memory. The C library does not return such blocks to the operating system: it
+keeps free memory of that size for every thread. After a few requests with
+tables of a hundred thousand rows, Ironic would occupy a hundred megabytes that
+it does not use.
+
+The parser here reads the document in pieces. The upper levels of the document
+are parsed value by value, and only the text of one value, e.g. of a row of a
+table, must be in one block.
 """
 
 import codecs
@@ -17,7 +22,10 @@ from typing import Any
 from ironic_inspection_rules.engine.language import budget
 
 LEVELS = 4
-"""Levels above a row in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``."""
+"""The number of levels that are parsed value by value.
+
+Rows are below these levels in ``{"tables": {NAME: {"rows": [ROW, ...]}}}``.
+"""
 
 _WHITE = re.compile(r'[ \t\n\r]*')
 
@@ -39,12 +47,14 @@ class TooManyValues(ValueError):
 class Parser:
     """Parses a JSON document that comes in pieces.
 
-    Everything in the upper :data:`LEVELS` is parsed value by value, so that
-    only the text of a single value must be in one block of memory.
+    The parser has a text, which is a part of the document, and a position in
+    it, where parsing goes on. When the text ends, more pieces are read.
 
-    :param pieces: the document in UTF-8.
+    :param pieces: the bytes of the document in UTF-8; a piece may end
+        anywhere.
     :param depth: how deep lists and objects may be nested.
-    :param decoder: reads values; it has an ``object_pairs_hook``.
+    :param decoder: decodes values. Its ``object_pairs_hook`` builds the dict
+        of an object from the names and values of its members.
     """
 
     def __init__(
@@ -151,7 +161,7 @@ class Parser:
     def _peek(self) -> str:
         """Return the next character that is not white space, '' at the end.
 
-        White space before it is skipped, but not the character itself.
+        The position moves to this character, but not past it.
         """
         while True:
             white_space = _WHITE.match(self._text, self._position)
@@ -192,22 +202,27 @@ class Parser:
             return value
 
     def _read_on(self) -> bool:
-        """Read more of the document; return False at its end.
+        """Read more pieces of the document into the text.
 
+        The part of the text that is parsed already is dropped.
+
+        :returns: False if the document has ended, and so nothing was read.
         :raises: :class:`TooDeep`; :class:`TooManyValues`, after which the
             caller parses the document in one block.
         """
-        # [0, 0, 0, ...] would take ten times as long as in one block. The
-        # values of a table are its rows, which are longer than a digit.
+        # Many short values, e.g. [0, 0, 0, ...], would take ten times as long
+        # as in one block. The values of a table are its rows, which are longer
+        # than a digit.
         most_values = max(self._characters_read // _SHORT_VALUE, _FEW_VALUES)
         if self._values_parsed > most_values:
             raise TooManyValues
         not_parsed = self._text[self._position :]
         texts = [not_parsed]
         added_characters = 0
-        # The text at least doubles: a value that is as large as the document
-        # is parsed anew after every reading, and if these added little, its
-        # time would grow with the square of its length.
+        # Read so many pieces that the text at least doubles. A value that is
+        # not complete is parsed again from its beginning after every reading.
+        # If every reading added only one piece, the time for a large value
+        # would grow with the square of its length.
         for piece in self._pieces:
             text = self._utf_8.decode(piece)
             texts.append(text)
@@ -221,7 +236,7 @@ class Parser:
         self._characters_read += added_characters
         self._text = ''.join(texts)
         self._position = 0
-        # The depth is checked before parsing, as parsers recurse.
+        # Check the depth before parsing, because parsers recurse.
         if budget.is_deeper(self._text.encode(), self._depth - self._level):
             raise TooDeep
         return True

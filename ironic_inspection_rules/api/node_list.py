@@ -39,6 +39,8 @@ def list_uuids(
     chassis_uuid = query.pop('chassis_uuid', None)
     if marker:
         query['marker'] = marker
+    # Within this block, a list has only the UUIDs of its nodes: building
+    # Ironic's answer for every node would take longer than the query.
     with controllers.only_uuids():
         nodes = list_nodes(
             node.NodesController(), GET_ALL, chassis_uuid, query
@@ -64,9 +66,10 @@ def list_nodes(
     :returns: Ironic's answer. Its link to the next page includes the filters.
     :raises: NotAcceptable if the microversion of the request has no traits.
     """
+    # Move the filters by trait out of the parameters, because Ironic's method
+    # would reject them as unknown.
     filters = {}
     for name in trait_filter.PARAMETERS:
-        # Ironic's method would reject this parameter as unknown.
         if name in parameters:
             filters[name] = parameters.pop(name)
     if not filters:
@@ -96,12 +99,16 @@ def _complete_link(link: str, chassis_uuid: str | None) -> str:
 
     Ironic's own link omits most filters, so the next page would not be
     filtered. For example, for ``/v1/nodes?traits=HW_GPU&limit=2`` it is
-    ``/v1/nodes?limit=2&marker=<uuid>``.
+    ``/v1/nodes?limit=2&marker=<uuid>``, and this function returns
+    ``/v1/nodes?limit=2&marker=<uuid>&traits=HW_GPU``.
+
+    :param link: Ironic's link to the next page.
+    :param chassis_uuid: the chassis whose nodes are listed; None for all.
     """
     parts = parse.urlsplit(link)
     # A list of pairs is used because a request may repeat a parameter.
     parameters = parse.parse_qsl(parts.query)
-    # The limit and the marker are taken from Ironic's link.
+    # These parameters keep the values of Ironic's link, e.g. the marker.
     names_in_link = {name for name, _value in parameters}
     requested = dict(api.request.GET.dict_of_lists())
     if chassis_uuid:

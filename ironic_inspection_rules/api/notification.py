@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Notifications of changed rules."""
+"""Notifications that a stored rule is created, changed or deleted.
+
+They are sent over Ironic's message bus, in the form of Ironic's own
+notifications, if ``[DEFAULT]notification_level`` is set.
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -26,10 +30,12 @@ def emitted(
 ) -> Iterator[None]:
     """Emit notifications before and after a stored rule is changed.
 
-    The first one is ``baremetal.inspectionrule.<action>.start``. The second
-    one has ``end`` at that place, or ``error`` if the change raises an error.
-    They have the same payload as notifications of Ironic's own rules.
+    The body of the ``with`` statement changes the rule. Before it, the
+    notification ``baremetal.inspectionrule.<action>.start`` is sent. After it,
+    the same name with ``end`` is sent, or with ``error`` if the body raises an
+    error. They have the same payload as notifications of Ironic's own rules.
 
+    :param rule: the rule, as it is or will be stored.
     :param action: ``create``, ``update`` or ``delete``.
     """
     if not enabled():
@@ -44,7 +50,7 @@ def emitted(
 
 
 def _convert(rule: rule_object.StoredRule) -> Any:
-    """Return a rule as the object of Ironic that notifications take.
+    """Return a rule as an object of Ironic, which notifications take.
 
     The conditions and actions of a sensitive rule are left empty.
     """
@@ -54,8 +60,8 @@ def _convert(rule: rule_object.StoredRule) -> Any:
         # Ironic's rules have not.
         if name in objects.InspectionRule.fields:
             fields[name] = value
-    # Ironic leaves out conditions and actions of a sensitive rule itself, but
-    # only since release 38.
+    # Replace conditions and actions by empty lists if the rule is sensitive.
+    # Ironic does so itself, but only since release 38.
     operations = {name: fields[name] for name in model.OPERATIONS}
     fields.update(stored_rule.content(rule, operations, instead=[]))
     return objects.InspectionRule(**fields)

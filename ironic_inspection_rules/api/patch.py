@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""JSON patches (RFC 6902) of rules."""
+"""JSON patches (RFC 6902) of rules.
+
+A patch is a list of operations, which are applied one after another: ``[{'op':
+'replace', 'path': '/priority', 'value': 5}, {'op': 'copy', 'from':
+'/actions/0', 'path': '/actions/1'}]``. A path is a JSON pointer; its parts are
+here ``actions`` and ``1``. Operations must not read or write some fields, and
+must not make the rule too large.
+"""
 
 import copy
 import json
@@ -49,7 +56,8 @@ _LIMITS = budget.Limits(time=2.0, operations=math.inf)
 # Number of characters between two members or items, as the budget counts them.
 _SEPARATOR_LENGTH = 2
 
-# "openstack baremetal inspection rule unset --condition 0" sends these names.
+# The command "openstack baremetal inspection rule unset --condition 0" sends
+# these wrong names.
 _NAMES_OF_SHIPPED_CLIENT = {'condition': 'conditions', 'action': 'actions'}
 
 
@@ -62,12 +70,12 @@ def apply(
     changes the priority. The caller must check whether the fields are still a
     valid rule.
 
-    :param fields: the fields that a client may set.
-    :param patch: the patch as the client sent it, of any type. It is applied
-        completely or not at all. Fields that it removes are missing in the
-        result.
+    :param fields: the fields of the stored rule that a client may set. They
+        are not changed.
+    :param patch: the patch as the client sent it, of any type.
     :param most_characters: maximum length of the rule after the patch, as
         JSON. A rule that is already longer may keep its length.
+    :returns: the fields after the patch; without the fields that it removes.
     :raises: Invalid if the patch is malformed, cannot be applied, takes too
         long, writes a read-only field, or would reveal secrets of a sensitive
         rule.
@@ -91,7 +99,9 @@ def apply(
     size = _RuleSize(rule, most_characters)
     for position, operation in enumerate(operations):
         try:
+            # A move is two steps. Any other operation is one step.
             for step in _split_move(operation, rule):
+                # This raises Invalid if the rule would become too large.
                 size.check(step, rule)
                 rule = jsonpatch.apply_patch(rule, [step], in_place=True)
         except exceptions.Invalid as exc:
@@ -157,6 +167,10 @@ class _RuleSize:
     def check(self, operation: dict[str, Any], document: Any) -> None:
         """Refuse an operation that would make the rule too large or too deep.
 
+        An operation that is accepted counts as applied: its characters are
+        added to the length of the rule.
+
+        :param operation: the next operation, which is not applied yet.
         :param document: the rule after the previous operations.
         :raises: Invalid; also if all operations together take too long.
         """
@@ -187,6 +201,11 @@ class _RuleSize:
 
         The number is negative if the operation removes more than it adds.
 
+        * ``test`` adds nothing, and ``remove`` removes the value.
+        * ``add`` and ``copy`` to a list insert the value as a new item.
+        * Otherwise the value is a new member of a mapping, or replaces a value
+          that exists.
+
         :param operation: any operation except ``move``.
         :raises: BudgetExceeded if a value would be nested too deep.
         """
@@ -202,16 +221,14 @@ class _RuleSize:
         else:
             new_value = operation.get('value')
         added = self._measure(new_value, len(target.parts))
-        inserts = op in ('add', 'copy')
-        if inserts and _is_in_list(target, document):
-            # The value is inserted before the current item at this index;
-            # "replace", in contrast, would replace that item.
+        inserts_into_lists = op in ('add', 'copy')
+        if inserts_into_lists and _is_in_list(target, document):
             return added + _SEPARATOR_LENGTH
         old_value = target.resolve(document, data_path.ABSENT)
         if old_value is data_path.ABSENT:
-            # The value is a new member of a mapping, so its name is added too.
+            # The name of the new member is added, too.
             return added + len(target.parts[-1]) + _SEPARATOR_LENGTH
-        # The new value replaces the old one; its name and separator stay.
+        # The name and the separator of the replaced value stay.
         return added - self._measure(old_value)
 
     def _removed_characters(
@@ -247,12 +264,14 @@ class _RuleSize:
 def _split_move(
     operation: dict[str, Any], document: Any
 ) -> list[dict[str, Any]]:
-    """Split a move into a removal and an addition; return others unchanged.
+    """Return an operation as a list of steps, without "move".
 
     The move from ``/a`` to ``/b`` becomes ``[{'op': 'remove', 'path': '/a'},
     {'op': 'add', 'path': '/b', 'value': …}]``. The removal comes first,
-    because it may shift the items of the list to which the value moves.
+    because it may shift the items of the list to which the value moves. Any
+    other operation is the only step.
 
+    :param document: the rule after the previous operations.
     :raises: JsonPointerException if there is no value to move.
     """
     if operation['op'] != 'move':
@@ -316,7 +335,8 @@ def _problem_of_failure(
 def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     """Check an operation of a patch, and return it with corrected pointers.
 
-    Ironic's command line sends ``/condition/0`` instead of ``/conditions/0``.
+    ``/condition/0``, which Ironic's command line sends, is corrected to
+    ``/conditions/0``.
 
     :param operation: the operation as the client sent it, of any type.
     :param rule: the fields of the stored rule.
@@ -342,8 +362,8 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     if op == 'move':
         # Unlike a copy, a move also removes the value from its old place.
         _refuse_read_only(pointers['from'])
-    # For example, the result of a test would tell the content of a sensitive
-    # rule.
+    # This raises Invalid if the operation would reveal the content of a
+    # sensitive rule. For example, the result of a test would do so.
     stored_rule.check_patch(rule, op, pointers.values())
     corrected = dict(operation)
     for name, parts in pointers.items():
@@ -354,8 +374,9 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
 def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
     """Return why an operation could not be applied, for the client.
 
-    The messages of the libraries are not shown, because they may contain
-    values of the rule, which may be sensitive.
+    The usual reason is that a pointer names a field that does not exist. The
+    messages of the libraries are not shown, because they may contain values of
+    the rule, which may be sensitive.
 
     :param fields: the fields of the stored rule.
     """
@@ -368,8 +389,8 @@ def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
             # The pointer is empty, and names the whole rule.
             continue
         field = parts[0]
-        # For example, answers show "revision" and "created_at", but the patch
-        # is applied only to the fields that a client may set.
+        # Clients see this field, e.g. "revision", in answers. But a patch is
+        # applied only to the fields that a client may set.
         if field in model.SHOWN:
             return (
                 _('/%s is read only, and no patch can test or copy it') % field

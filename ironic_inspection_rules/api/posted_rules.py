@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules that are posted for a dry run."""
+"""Rules that are posted for a dry run.
+
+A client may post rules and tables to find out what they would do, without
+storing them. They are combined with the stored rules in the same way as if
+they were stored, and then compiled. The result, *plans*, has the compiled
+rules of every phase: ``{'main': [<rule>, <rule>], …}``.
+"""
 
 from collections.abc import Mapping, Sequence
 import functools
@@ -70,17 +76,20 @@ def compile_plans(
 ) -> Plans | None:
     """Compile the rules of a dry run: stored, built-in and posted ones.
 
-    A posted rule replaces the stored rule with the same UUID or description;
-    with ``prune`` the posted rules replace all stored ones. Built-in rules are
-    kept. A posted sensitive rule without content gets the content of the
-    stored rule. The last compiled sets are cached, because a client that tries
-    rules on a fleet posts them with every page.
+    * A posted rule replaces the stored rule with the same UUID or description.
+      With ``prune``, the posted rules replace all stored ones.
+    * Built-in rules are kept.
+    * A posted sensitive rule without content gets the content of the stored
+      rule.
+
+    The last compiled sets are cached, because a client that tries rules on a
+    fleet posts them with every page.
 
     :param body: the request, with ``rules`` and ``tables`` as they were
         posted.
     :param revision: the revision of the stored rules, if already read.
     :returns: the rules by phase, in the order in which they run; None if the
-        request has neither rules nor tables.
+        request has neither rules nor tables, and so tries the rules in force.
     :raises: :class:`.exceptions.InvalidRules` with places as
         ``/rules/<number>``; Invalid for ``prune`` without rules; HTTPForbidden
         for sensitive rules without content, if the caller may not run these.
@@ -128,7 +137,7 @@ def _check_policy(posted: Sequence[Any]) -> None:
 
 
 def check(body: Any) -> None:
-    """Check the rules and tables of a request whose other members are wrong.
+    """Check the rules and tables of a request whose other members are invalid.
 
     With this, the client gets the problems of all members at once.
 
@@ -163,6 +172,7 @@ def refuse(
     try:
         check(body)
     except exceptions.InvalidInput as exc:
+        # Rules or tables are invalid, too: raise one error for everything.
         raise exceptions.InvalidRuleSet([error_of_members, exc]) from exc
     raise error_of_members
 
@@ -170,7 +180,8 @@ def refuse(
 def _has_many_rows(tables: Any) -> bool:
     """Return whether posted tables are too large to be cached.
 
-    :param tables: the tables as they were posted, of any type.
+    :param tables: the tables as they were posted, e.g. ``{'racks': {'rows':
+        […]}}``. Any other value is refused later.
     """
     if not isinstance(tables, dict):
         return False
@@ -191,10 +202,14 @@ def _compile(
 
     Rules and tables are checked as if they replaced the stored ones. Nothing
     is stored.
+
+    :param rules: the rules in force.
+    :param prune: whether the posted rules would replace all stored ones.
     """
     _revision, stored_rules = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
+    # What would happen to every stored and posted rule, and to the tables.
     steps, table_plan = rule_set.decide(
         posted, tables, stored_rules, prune, new_uuid=_uuid_from_content
     )
@@ -226,9 +241,10 @@ def _uuid_from_content(index: int, rule: Mapping[str, Any]) -> str:
     """Return a UUID derived from the content and the place of a new rule.
 
     The answers name rules by their UUID. A random UUID would differ from page
-    to page of a fleet, because every page is a request of its own.
+    to page of a fleet, because every page is a separate request.
 
-    :param index: the index of the rule in the request.
+    :param index: the index of the rule in the request. Without it, two equal
+        rules would get the same UUID.
     """
     content = dict(rule)
     # A new rule may nevertheless have this field, with null as its value.

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validation of what clients send: bodies, parameters, limits."""
+"""Validation of what clients send: bodies, parameters, limits.
+
+The *body* of a request is checked twice. :func:`guard`, a WSGI layer outside
+Ironic, checks its size and encoding. Later, when the policies have been
+checked, :func:`body` parses it and :func:`validate` compares it with a schema.
+A body that may contain large tables is *put aside* by the guard: Ironic does
+not get it, but only :func:`body`.
+
+The *query* is the parameters of the URL. A *converter* is a function that
+checks and converts the text of one parameter.
+"""
 
 import codecs
 import collections
@@ -61,17 +71,19 @@ NO_OBJECT = _('The request must be a JSON object')
 def guard(request: webob.Request, app: Callable) -> Any:
     """Refuse bodies that are too large, too deep, or not UTF-8.
 
-    Ironic limits only the size and the depth of bodies that claim to be JSON,
-    but parses other bodies as JSON, too; its oldest releases limit neither.
-    Its framework answers a body that is not UTF-8 with a bare 400.
+    This is needed because Ironic limits only bodies that claim to be JSON, but
+    parses other bodies as JSON, too. Its oldest releases limit no bodies.
 
-    A header that claims another encoding or a multipart form is refused even
-    if there is no body.
-
-    The body of a call that may post large tables is put aside for
-    :func:`body`, which checks its depth, and the application gets an empty
-    body. Otherwise Ironic would keep the body until the request is answered,
-    and pecan would parse it twice to look for arguments.
+    * A content type with another encoding than UTF-8, or with a multipart
+      form, is refused even if there is no body.
+    * A body that is larger than the limit is refused.
+    * A body that is not UTF-8 is refused, with a better message than Ironic's.
+    * The body of a call that may post large tables is put aside for
+      :func:`body`, which checks its depth, and the application gets an empty
+      body. Otherwise Ironic would keep the body until the request is answered,
+      and pecan would parse it twice to look for arguments.
+    * Any other body is refused if it is nested too deeply, unless Ironic
+      checks this.
 
     :returns: the application, which continues with the request.
     :raises: an error of webob if the body is refused.
@@ -108,14 +120,14 @@ def guard(request: webob.Request, app: Callable) -> Any:
         bytes(sent), body_limit.depth()
     ):
         raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
-    # A body that came in chunks had no length, and a body that was put aside
-    # is now empty.
+    # The application reads so many bytes. A body that came in chunks had no
+    # length before, and a body that was put aside is empty now.
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
 
 
 def _check_content_type(content_type: str) -> None:
-    """Refuse a content type with another charset than UTF-8 or with parts.
+    """Refuse a content type with another charset than UTF-8, or multipart.
 
     :param content_type: the header of the request, e.g. ``application/json;
         charset=utf-8``; empty if there is none.
@@ -124,8 +136,10 @@ def _check_content_type(content_type: str) -> None:
     # JSON is always UTF-8 (RFC 8259), so the header need not name a charset.
     charset = webob_request.detect_charset(content_type) or 'utf-8'
     try:
+        # Any text in ASCII is valid UTF-8.
         is_utf_8 = codecs.lookup(charset).name in ('utf-8', 'ascii')
     except LookupError:
+        # There is no such charset.
         is_utf_8 = False
     if not is_utf_8:
         raise _make_refusal(
@@ -144,12 +158,12 @@ def _read_within(
     """Read the body of a request, unless it is too large.
 
     This consumes the input stream of the request and replaces it with a new
-    one: the application reads the same body from it, or an empty body if
+    stream for the application. It has the same body, or an empty body if
     ``may_be_large`` is true.
 
     :param most_bytes: maximum number of bytes.
     :param may_be_large: whether the call may post large tables.
-    :returns: the body; None if it is larger. If its length in the header is
+    :returns: the body; None if it is too large. If its length in the header is
         too large, the body is not read at all.
     """
     length = request.content_length
@@ -175,17 +189,19 @@ def _read_within(
 
 
 def _read_into_own_memory(stream: Any, bytes_to_read: int) -> memoryview:
-    """Read a large body into anonymous mapped memory.
+    """Read a large body into memory that belongs only to this body.
 
-    The operating system gets this memory back when the body is dropped. Large
-    blocks of the heap could stay in the process, see :mod:`.json_pieces`.
+    The operating system gets this memory back when the body is dropped. Memory
+    of the heap could stay in the process, see :mod:`.json_pieces`.
 
+    :param stream: the input stream of the request.
     :param bytes_to_read: maximum number of bytes to read.
     """
     # Memory cannot be mapped for zero bytes.
     mapped = mmap.mmap(
         -1, max(bytes_to_read, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     )
+    # tell() is the number of bytes that were written so far.
     while mapped.tell() < bytes_to_read:
         piece = stream.read(min(bytes_to_read - mapped.tell(), _PIECE))
         if not piece:
@@ -287,15 +303,15 @@ def body() -> Any:
 def parse(sent: bytes, lenient: bool = False) -> Any:
     """Parse a body as JSON in one piece, more strictly than Python does.
 
-    Python's parser accepts NaN and Infinity, which are not valid JSON (RFC
-    8259 "Numbers"): they could be stored, but not sent in an answer. If an
-    object has a member twice, Python drops the first one, and a rule would
-    silently lose an action.
+    * NaN and Infinity, which are not valid JSON (RFC 8259 "Numbers"), are
+      refused. Python's parser accepts them: they could be stored, but not sent
+      in an answer.
+    * An object with a member twice is refused. Python's parser drops the first
+      one, so a rule could silently lose an action.
 
-    A call that Ironic has as well is parsed leniently, because it must accept
-    what Ironic accepts, whatever content type the body claims to have.
-
-    :param lenient: whether an object may have a member twice.
+    :param sent: the body, in UTF-8.
+    :param lenient: whether an object may have a member twice. A call that
+        Ironic has as well must accept what Ironic accepts.
     :returns: the document; None for an empty body.
     :raises: Invalid, with the place of a number that JSON does not have;
         InvalidBody with the place of a member that is there twice. The place
@@ -312,6 +328,8 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc
         ) from exc
+    # The reader has collected what Python's parser accepts but the API
+    # refuses.
     if reader.unusual:
         place = _place_of_unusual_number(document)
         raise exceptions.Invalid(
@@ -335,15 +353,16 @@ def _parse_large(sent: memoryview) -> Any:
     """Parse a body that :func:`guard` has put aside because it may be large.
 
     The depth is checked here and not in :func:`guard`, because this takes a
-    second for the largest bodies: the policy must allow the caller first.
+    second for the largest bodies: a caller whom the policy does not allow must
+    not cause this work.
 
     :raises: the same errors as :func:`parse`, and Invalid if the body is
         nested too deeply.
     """
     if len(sent) > _PIECE:
-        # Parsing in pieces takes less memory than the text of the whole body,
-        # but does not show what is wrong with a body and where. A body that is
-        # refused in pieces is therefore parsed again as a whole.
+        # Parsing in pieces takes less memory, but its errors do not say what
+        # is wrong and where. After such an error, parse the body again as a
+        # whole, to get a better error.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
     if budget.is_deeper(bytes(sent), body_limit.depth()):
@@ -375,9 +394,13 @@ def _parse_pieces(sent: memoryview) -> Any:
 class _Reader:
     """Decodes JSON, and records values that only the API refuses.
 
-    ``unusual`` has the texts of NaN, infinity, and numbers that are too large
-    for a float. ``doubled`` has the objects with a member that is there twice,
-    and the name of the member. Call ``decoder`` to decode a document.
+    A document is decoded with ``decoder``. While it is decoded, the decoder
+    calls methods of this class, which fill two lists:
+
+    ``unusual``
+        The texts of NaN, infinity, and numbers that are too large for a float.
+    ``doubled``
+        Pairs of an object that has a member twice, and the name of the member.
 
     :param lenient: whether an object may have a member twice, as Ironic
         allows; then ``doubled`` stays empty.
@@ -387,11 +410,12 @@ class _Reader:
         self.unusual: list[str] = []
         self.doubled: list[tuple[dict[str, Any], str]] = []
         self._equal_texts = text_cache.EqualTexts()
-        hook = None
+        # The function that builds the dict of an object; None for Python's.
+        build_object = None
         if not lenient:
-            hook = self.read_object
+            build_object = self.read_object
         self.decoder = json.JSONDecoder(
-            object_pairs_hook=hook,
+            object_pairs_hook=build_object,
             parse_float=self.read_float,
             parse_constant=self.read_float,
             parse_int=_read_integer,
@@ -440,10 +464,10 @@ def _problem_of_double_member(
 ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
-    :param document: the whole parsed body; only one of the two members is
-        left in it.
-    :param doubled: the object. If it was inside another double member, it may
-        be missing from the document; the problem then has an empty pointer.
+    :param document: the whole parsed body.
+    :param doubled: the object, which has only the last of the two members. If
+        it was inside another double member, it may be missing from the
+        document; the problem then has an empty pointer.
     :param name: the name of the member.
     """
     pointer = ''
@@ -491,11 +515,12 @@ _Validator = jsonschema.validators.extend(
 def validate(document: Any, schema: Mapping[str, Any]) -> Any:
     """Check a body against a JSON Schema, and fill in missing members.
 
+    For example, if the schema has the members ``rules`` and ``tables``, the
+    body ``{'rules': []}`` is returned as ``{'rules': [], 'tables': None}``.
     Members of objects inside the body are not filled in.
 
-    :returns: the document; an object gets None for every member of the schema
-        that it lacks.
-    :raises: Invalid with the first problems and their places.
+    :param document: the parsed body, of any type.
+    :raises: InvalidBody with the first problems and their places.
     """
     errors = _Validator(schema).iter_errors(document)
     # Report only the first errors, because a document could have very many.
@@ -519,9 +544,10 @@ _NAMES_OF_TYPES = {'array': 'list'}
 def _describe_error(error: jsonschema.ValidationError) -> str:
     """Return a message of this project for an error of JSON Schema.
 
-    For example, ``"limit" must be of the type integer``. For an error of any
-    keyword without a message of its own, the message is ``"limit" must be``
-    and the description of the member in the schema.
+    For example, ``"limit" must be of the type integer``. There are messages
+    for unknown and missing members, wrong types and unknown words. For any
+    other error, e.g. of a maximum, the message is ``"limit" must be`` and the
+    description of the member in the schema.
     """
     # The path of the member, e.g. "nodes/owner"; empty for the whole request.
     name = '/'.join(map(str, error.absolute_path))
@@ -580,6 +606,7 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     # The values are texts, or lists of texts for parameters that are given
     # several times: {'limit': '10', 'scope': ['a', 'b']}.
     sent = api.request.GET.mixed()
+    # All errors are collected, so that the client gets them at once.
     refusals: list[Exception] = []
     unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)
     if unknown:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finds the call of a request by path, method, version and policy.
+"""Finds and runs the call of the API that a request asks for.
 
-pecan finds methods of controllers by their names; where it finds none, it
-answers 404, 405 or 500. Instead, one object for each place in Ironic's map of
-controllers looks into the table of :mod:`.routes`.
+A :class:`Route` is one call, e.g. ``GET inspection_rules/{rule}``, with the
+*handler* that makes its answer. :mod:`.routes` has the table of all routes.
+
+Ironic's API uses the framework pecan, which finds controllers by the parts of
+a path, and their methods by name. This project adds one :class:`RoutesBelow`
+to Ironic's controllers for every first part of a path, e.g.
+``inspection_rules``. It finds the route of a request in the table.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -100,13 +104,13 @@ class Route:
         """
         if len(path) != len(self.parts):
             return None
-        parts_of_any_text = []
+        variable_parts = []
         for expected, part in zip(self.parts, path, strict=True):
             if expected.startswith('{'):
-                parts_of_any_text.append(part)
+                variable_parts.append(part)
             elif part != expected:
                 return None
-        return parts_of_any_text
+        return variable_parts
 
     def is_in_version(self) -> bool:
         """Return whether the requested version of the API has this call."""
@@ -117,14 +121,16 @@ class Route:
     def answer(self, *path: str, **_pecan_arguments: Any) -> Any:
         """Answer a request: check it, call the handler, and set the status.
 
-        The queue, a version of inspector's API, the policy, the parameters and
-        the body are checked in this order. The version of Ironic's API was
-        already checked, see :attr:`exposed`.
+        These are checked, in this order: that the queue is enabled, the
+        version of ironic-inspector's API, the policy, the parameters, and the
+        body. The version of Ironic's API was checked before, see
+        :attr:`exposed`.
 
         :param path: the variable parts of the path.
         :param _pecan_arguments: arguments that pecan finds in the query and in
             the body; unused, because both are read from the request instead.
-        :returns: the result of the handler; a fault if it raises InvalidInput.
+        :returns: the result of the handler; the body of an error answer if
+            the input is invalid.
         """
         if self.is_queue:
             _check_queue()
@@ -155,12 +161,12 @@ class Route:
             api.response.status = exc.code
             return request.fault(str(exc), exc.problems)
         except db_exc.DBConnectionError:
-            # Do not handle this error in the next clause: if the database is
+            # The next clause must not handle this error: if the database is
             # unreachable, it cannot be checked whether the tables exist.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
-            # The tables may have been removed. In this case the answer says
-            # so, and names the command that creates them.
+            # The tables may have been removed from the database. In this case
+            # this raises an error that names the command that creates them.
             _check_tables()
             raise
         if self.status is not None:
@@ -170,8 +176,10 @@ class Route:
     def _read_request(self) -> list[Any]:
         """Read and check the parameters and the body that the call has.
 
-        :returns: the last arguments of the handler, e.g. ``[{'limit': 10,
-            'marker': None}, {'rules': […], 'tables': None}]``.
+        :returns: the last arguments of the handler: the parameters, if the
+            call has any, and the body, if the call has a schema, e.g.
+            ``[{'limit': 10, 'marker': None}, {'rules': […]}]``.
+        :raises: InvalidInput if the parameters or the body are invalid.
         """
         arguments: list[Any] = []
         if self.query is not None:
@@ -196,6 +204,9 @@ class Route:
     ) -> None:
         """Find further problems of a body that the schema has refused.
 
+        The client then gets all problems at once. Without further problems,
+        this does nothing.
+
         :param refused: the error with the problems that the schema has found.
         :param arguments: the parameters of the URL, if the call has any, and
             the body as it was posted.
@@ -210,11 +221,11 @@ class Route:
 
     @functools.cached_property
     def exposed(self) -> types.MethodType:
-        """Return :meth:`answer` in the form in which pecan can call it.
+        """Return a method that pecan can call, and that calls :meth:`answer`.
 
-        The returned method refuses a request for a version of the API that
-        does not have this call. :func:`ironic.api.method.expose` converts its
-        result to JSON, and its errors to answers.
+        It first refuses a request for a version of the API that does not have
+        this call. Ironic's decorator ``expose`` converts the result to JSON,
+        and errors to answers.
         """
         since = self.since
         if self.is_inspector:
@@ -279,11 +290,10 @@ class RoutesBelow:
         # ('PUT', 'inspection_rules').
         self._fixed_routes: dict[tuple[str, ...], Route] = {}
         for route in routes:
-            # A route is below the entry nodes/n1/traits if its first parts
-            # match these parts. For example, nodes/{node}/traits/{trait} does,
+            # Select the route if its first parts match the given parts. For
+            # example, nodes/{node}/traits/{trait} matches nodes/n1/traits,
             # because {node} matches n1. match() compares only whole paths, so
-            # the path of the entry is extended with the rest of the route,
-            # which is {trait} here.
+            # append the rest of the route, here {trait}, to the given parts.
             rest_of_route = route.parts[len(parts) :]
             path_below_entry = [*parts, *rest_of_route]
             if route.match(path_below_entry) is None:
@@ -294,23 +304,27 @@ class RoutesBelow:
 
     @pecan.expose()
     def _route(self, args: list[str], request: Any) -> Any:
-        """Return the function that pecan calls for a request, and arguments.
+        """Return the method that answers a request, and its arguments.
 
-        pecan calls this method for every request whose path begins with the
-        path of the entry. For example, below ``inspection_rules``,
-        ``DELETE /v1/inspection_rules/1b2c`` is answered by the route
-        ``DELETE inspection_rules/{rule}`` with the argument ``1b2c``.
+        pecan calls this for every request whose path begins with the parts of
+        this object, and then calls the returned method. For example, below
+        ``inspection_rules``, ``DELETE /v1/inspection_rules/1b2c`` is answered
+        by the route ``DELETE inspection_rules/{rule}`` with the argument
+        ``1b2c``.
 
-        A request without a route is answered here: OPTIONS with the methods of
-        the path, 405 if the path has other methods, and 404 if the path does
-        not exist.
+        A request without a route is answered here:
+
+        * 404 if no route has the path, or if the request is a GET and all
+          routes of the path belong to later versions of the API.
+        * Otherwise 200 for OPTIONS, and 405 for any other method. The header
+          "Allow" has the methods of the path.
 
         :param args: the parts of the path below the entry: ``['1b2c']``.
         :raises: the answer, an error of webob, if there is no route.
         """
         try:
             # pecan reads the parameters next, and would fail if the body is a
-            # malformed form.
+            # malformed form. Reading them here shows this earlier.
             request.params  # noqa: B018
         except ValueError:
             pecan.abort(http_client.UNSUPPORTED_MEDIA_TYPE)
@@ -330,7 +344,7 @@ class RoutesBelow:
         # The path exists, but not for this method.
         is_in_version = any(route.is_in_version() for route, _parts in matches)
         if request.method == 'GET' and not is_in_version:
-            # Ironic gives this answer for a path of later versions only.
+            # Ironic answers the same for a path of later versions.
             pecan.abort(http_client.NOT_FOUND)
         methods = sorted(route.method for route, _parts in matches)
         status = http_client.METHOD_NOT_ALLOWED

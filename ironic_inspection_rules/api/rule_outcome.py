@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Explains what a rule did in the newest run of a node, or why not."""
+"""Explains what a rule did in the newest run of a node, or why it did nothing.
+
+A *run* is the record of what the rules did in one inspection. It has a record
+of every rule that matched, but not of other rules. To find out why a rule did
+not match, its conditions are checked again on the *facts* of its phase: the
+data that rules read, i.e. inventory, plugin data, node and ports.
+
+The rules of a run are kept as a numbered revision. If this revision is no
+longer kept, the rules in force are used in place of them.
+"""
 
 from collections.abc import Mapping
 import dataclasses
@@ -51,17 +60,16 @@ def find(
 ) -> Answer:
     """Return what a rule did in the newest run, or why it did not match.
 
-    A run is what the rules did in one inspection. It records the rules that
-    matched, but not why other rules did not. The conditions of a rule that did
-    not match are therefore checked again: on the facts that its phase had if
-    these are kept, and otherwise on the data of that inspection and on the
-    node as it is now.
+    * If the run has a record of the rule, the answer is this record.
+    * If the rule was created after the run, or the run did not have it, an
+      error is raised.
+    * Otherwise the rule did not match. Its conditions are checked again, and
+      the answer has their results, or another reason in words.
 
     :param uuid: the UUID of the rule.
     :param runs: a list with the newest run of the node, with all fields; empty
         if no run is kept.
-    :param rules: the rules in force. They are used in place of the rules of
-        the run if these are no longer kept.
+    :param rules: the rules in force.
     :returns: the answer, see :func:`_begin_answer`. For a sensitive rule it
         has only the UUID, whether the rule matched, and ``withheld``.
     :raises: NotFound if no run is kept, or the run had no such rule.
@@ -80,6 +88,7 @@ def find(
     if recorded is not None:
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
+    # False if the rules in force are used in place of the rules of the run.
     are_rules_of_run = rule_set.revision == run.revision
     was_created_later = False
     if rule is None or not are_rules_of_run:
@@ -88,12 +97,13 @@ def find(
     if rule is None or was_created_later:
         raise _not_found_error(node, uuid, run, was_created_later)
     answer.update(_check_again(node, run, rule, rules, rule_set))
-    # The preprocess and main phases set the revision of the run; the early
-    # phase does not.
+    # The phases "preprocess" and "main" store the revision with the run, and
+    # the phase "early" does not. So without a revision, neither of the two has
+    # begun.
     came_to_phase = run.revision is not None or rule.phase == model.EARLY
     if not came_to_phase:
-        # The run failed before the rules, or its inspect interface is not
-        # supported. This is the reason, whatever the conditions yield now.
+        # The inspection failed before the rules, or the inspect interface does
+        # not run them. This is the reason, even if the conditions hold now.
         answer['reason'] = _(
             'That run came to no rules; these are those in force.'
         )
@@ -153,7 +163,7 @@ def _begin_answer(rule: model.Rule | None, uuid: str, run: Any) -> Answer:
 def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
     """Return whether a stored rule was created after a run began.
 
-    False for a rule that was created earlier and only changed later, for a
+    This is false for a rule that was only changed after the run began, for a
     rule that is not stored, and if one of the times is unknown.
     """
     try:
@@ -162,8 +172,8 @@ def _was_created_after(context: Any, uuid: str, run: Any) -> bool:
         return False
     if run.revision is not None and stored.revision <= run.revision:
         return False
-    # The rule has the revision of its last change. If this is later than the
-    # run, only the times tell whether the rule or the run came first.
+    # The revision of a rule is that of its last change. After the run, the
+    # rule was created or changed. Only the times tell which.
     run_began_at = run.started_at or run.created_at
     if stored.created_at is None or run_began_at is None:
         return False
@@ -208,9 +218,12 @@ def _find_record(
 ) -> Answer | None:
     """Return the record of a rule in a run, as members of the answer.
 
-    The record of a phase has three lists: ``rules`` that matched, ``audit``
-    with the rules in mode "audit", and rules that did not match and
-    ``reverted`` earlier actions.
+    The record of a phase has three lists of rules:
+
+    * ``rules``: the rules that matched.
+    * ``audit``: the rules in mode "audit", which change nothing.
+    * ``reverted``: rules that did not match, and reverted what their actions
+      had done in an earlier inspection.
 
     :param phases: the records of the phases, by the name of the phase.
     :returns: members of the answer; None if the rule did nothing, or if the
@@ -237,8 +250,8 @@ def _find_record(
 def _describe_record(rule: phase_record.Record) -> Answer:
     """Return the record of a rule as members of the answer.
 
-    The record has the ``changes`` of the rule, and in ``confirmed`` values
-    that the rule set but that already existed. The answer lists both as
+    The record has the ``changes`` of the rule, and as ``confirmed`` the values
+    that the rule set and that were the same before. The answer lists both as
     changes.
     """
     answer = {
@@ -294,8 +307,8 @@ def _check_again(
     now.
 
     :param rule_set: the rules of the run, or the rules in force instead.
-    :returns: the conditions with their results, or a reason in words, as
-        members of the answer.
+    :returns: members of the answer: the conditions with their results, or a
+        reason in words if the conditions were not checked.
     """
     if rule.mode == model.OFF:
         return {'reason': _('The mode of the rule is "off".')}
@@ -317,7 +330,7 @@ def _check_again(
                 # It did not match in the run, so something has changed since.
                 answer['reason'] = _why_it_matches_now(rule, run)
             return answer
-    # The conditions of the rule were not checked.
+    # There is no trace of the rule, so its conditions were not checked.
     if outcome.error:
         reason = _(
             'It was not its turn: an earlier rule ended the inspection.'
@@ -356,7 +369,7 @@ def _facts_of_phase(
     """
     try:
         row = db_history.get_inventory(node.uuid, run.uuid)
-        # Reads the inventory of the inspection before, if rules need it.
+        # Called if rules read the inventory of the inspection before.
         read_inventory_before = functools.partial(
             history.stored_before, node.uuid, row.id
         )
@@ -375,16 +388,15 @@ def _evaluate_again(
     rules: repository.Repository,
     rule_set: _RuleSet,
 ) -> evaluation.Evaluation | None:
-    """Run a phase of an inspection again, without saving anything.
+    """Evaluate the rules of a phase of a run again, without saving anything.
 
-    The traces of this run show why a rule did not match.
+    * If the facts that the phase had are kept, the phase is evaluated on them.
+    * Otherwise all phases are evaluated on the inventory and plugin data of
+      the run, and on the node as it is now.
 
-    The phase runs on the facts that it had. If these are not kept, all phases
-    run on the inventory and plugin data of the run, and on the node as it is
-    now.
-
-    :param rule_set: the rules to run.
-    :returns: None if no data of the run are left.
+    :param rule_set: the rules to evaluate.
+    :returns: the evaluation, whose traces have the results of the conditions;
+        None if no data of the run are kept.
     """
     plans = rules.compile(rule_set.rules, rule_set.tables)
     facts_of_phase = _facts_of_phase(node, run, phase, plans)
@@ -397,7 +409,7 @@ def _evaluate_again(
     if not inventory and not plugin_data:
         return None
     facts_of_node = facts.read(context, node, inventory, plugin_data)
-    # Run all phases, because the rule may read values that earlier phases
+    # Evaluate all phases, because the rule may read values that earlier phases
     # change.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)
 
@@ -405,10 +417,13 @@ def _evaluate_again(
 def _find_data(
     context: Any, node: Any, run: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the inventory and the plugin data that a run had.
+    """Return the inventory and the plugin data of the inspection of a run.
 
-    They may be in the history of the node, with its last run if it failed, or
-    in the inventory that Ironic stores until the next inspection.
+    These places are searched, in this order:
+
+    1. The history of the node.
+    2. The data that are kept with the newest run, if it failed.
+    3. The data that Ironic stores until the next inspection.
 
     :returns: both mappings; empty if the data are in none of these places.
     """

@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The calls that apply and restore a whole rule set."""
+"""The calls that apply and restore a whole rule set.
+
+The rule set is all stored rules and tables. A client posts a rule set, and the
+stored rules and tables are changed to it. This is first decided and then done:
+
+* *Steps* are the plan for the rules: a step is what happens to one rule, with
+  an *outcome* such as "created", "updated" or "moved".
+* The table plan has the steps of the tables.
+* Storing the changes gives the rule set a new *revision*, a number. It fails
+  with Conflict if another request has changed the rule set since it was read.
+
+Earlier revisions are kept, and can be *restored*, i.e. put back in force.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
@@ -167,26 +179,30 @@ class _Replacement:
     restored: bool
 
     def make(self) -> dict[str, Any]:
-        """Make the change, and return the answer.
+        """Decide the change, make it unless this is a dry run, and answer.
 
         The caller needs only the policies for the kinds of changes that are
         made, e.g. the policy to delete rules only if a rule is deleted.
 
+        :returns: the answer: ``{'revision': 8, 'rules': […], 'tables': […]}``
+            with the outcome of every rule and table.
         :raises: Conflict if another change came first, or if the rule set is
             at another revision; HTTPForbidden if the caller lacks the policy
             for a kind of change, even in a dry run.
         :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the
             rules and the tables are invalid.
         """
+        # The present revision, and the stored rules.
         revision, present = rule_object.StoredRule.read_rule_set(
             api.request.context
         )
         self._check_revision(revision)
         rules = self.rules
+        # The times of creation of restored rules, by UUID.
         created_at = {}
         if self.restored:
-            # A rule that was deleted after this revision is created again. It
-            # keeps its original creation time.
+            # A rule that was deleted after this revision is created again, and
+            # gets its original time of creation.
             created_at = {
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
@@ -221,8 +237,9 @@ class _Replacement:
         if self.revision in (None, revision_in_force):
             return
         # Two revisions may have the same rules, e.g. after a rule was removed
-        # and put back. The list of revisions shows only the lower number of
-        # such revisions, and the client may have the number from this list.
+        # and put back. Clients see only the lower number of such revisions in
+        # the list of revisions. get_rules_of_revision() returns this number as
+        # well.
         rule_set = rule_object.StoredRule.get_rules_of_revision(
             api.request.context, revision_in_force
         )
@@ -271,8 +288,8 @@ def _check_rules_that_stay(
 ) -> None:
     """Check that the stored rules that stay can still read their tables.
 
-    The request may replace a table with one that lacks a column that such a
-    rule reads.
+    A stored rule stays if it was not posted. The request may have removed a
+    table that it reads, or a column of such a table.
 
     :param rules: the posted rules, which may be invalid.
     :param present: the stored rules; rules that were not posted stay.
@@ -282,6 +299,7 @@ def _check_rules_that_stay(
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
+        # For every posted rule, the stored rule that it replaces, or None.
         matched = replacement.match(posted, present)
     except exceptions.InvalidRules:
         # Two posted rules have the same UUID, so it is unknown which stored
@@ -335,8 +353,8 @@ def _decide_rules(
 ) -> list[replacement.RuleStep]:
     """Decide which rules to create, change, delete and keep.
 
-    A rule that is posted unchanged is kept even if it is no longer valid: only
-    the tables that it reads are checked.
+    All posted rules are checked first. A rule that is posted unchanged is kept
+    even if it is no longer valid: only the tables that it reads are checked.
 
     :param rules: the posted rules.
     :param present: the stored rules.
@@ -348,9 +366,10 @@ def _decide_rules(
     :raises: InvalidRules with the problems of all rules.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
+    # For every posted rule, the stored rule that it replaces, or None.
     matched = replacement.match(posted, present)
     parsed_rules = []
-    # Keyed by the index of the rule in the request.
+    # The problems by the index of the rule in the request.
     problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
     for index, rule in enumerate(posted):
         match_of_rule = matched[index]
@@ -379,7 +398,8 @@ def _decide_rules(
 def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:
     """Return a posted rule, with a new UUID if it has none.
 
-    :param rule: any value; a value that is not a mapping is returned as is.
+    :param rule: the rule as it was posted. A value that is not a mapping is
+        returned unchanged, and is refused later.
     :param index: the index of the rule in the request.
     """
     if isinstance(rule, dict) and rule.get('uuid') in (None, ''):
@@ -397,7 +417,10 @@ def decide(
 ) -> tuple[list[replacement.RuleStep], table_set.TablePlan]:
     """Decide which rules and tables to create, change, delete and keep.
 
-    :param rules: the rules as they were posted, or as GET shows them.
+    The problems of rules and tables are collected, so that the client gets all
+    of them at once.
+
+    :param rules: the rules as they were posted, or the rules of a revision.
     :param tables: the JSON form of the posted tables by name, None to keep
         all stored tables; if ``restored``, the tables of the revision.
     :param present: the stored rules in their order; every rule has the fields
@@ -444,7 +467,8 @@ def decide(
 def check(body: Any, prune: bool) -> None:
     """Check the rules and tables of a body whose other members are invalid.
 
-    With this, the client gets all problems at once.
+    The caller reports the problems of both, so that the client gets all
+    problems at once.
 
     :param body: the body as it was posted, of any type.
     :param prune: whether stored rules and tables that were not posted would be
@@ -462,11 +486,11 @@ def check(body: Any, prune: bool) -> None:
         api.request.context
     )
     if tables is None or isinstance(tables, dict):
-        # The plan is dropped: decide() is called only for its errors.
+        # This is called only for the errors that it raises.
         decide(rules, tables, present, prune)
         return
     # The caller has already refused these tables, because they are not a
-    # mapping. The columns that rules read are not checked.
+    # mapping. Check only the rules, but not the tables that they read.
     _decide_rules(
         rules,
         present,
@@ -482,9 +506,12 @@ def _parse_posted(
 ) -> dict[str, Any]:
     """Check a posted rule, and return its fields with defaults.
 
-    :param before: the stored rule that it replaces, None for a new rule. A
-        sensitive rule that is posted without content gets the content of the
-        stored rule.
+    * A sensitive rule that is posted without content gets the content of the
+      stored rule.
+    * A rule that is equal to the stored rule is not checked. It may no longer
+      be valid, e.g. after a plugin was removed.
+
+    :param before: the stored rule that it replaces; None for a new rule.
     :param restored: whether the rule comes from a revision.
     :raises: InvalidRule with the problems of the rule.
     """
@@ -494,8 +521,6 @@ def _parse_posted(
     if isinstance(rule, dict):
         complete_rule, is_content_hidden = _complete(rule, before, restored)
         if before and _is_unchanged(complete_rule, before):
-            # An unchanged rule is not checked. It may no longer be valid, e.g.
-            # after a plugin was removed.
             return {name: before[name] for name in model.WRITABLE}
     try:
         parsed = parse(complete_rule, before)
@@ -515,11 +540,12 @@ def _complete(
 ) -> tuple[dict[str, Any], bool]:
     """Complete a posted rule with values of the stored rule.
 
-    The rule gets the UUID of the stored rule. A sensitive rule that was posted
-    as GET shows it, without conditions, actions and vars, also gets these from
-    the stored rule. Read-only fields are dropped.
+    * Read-only fields, except the UUID, are dropped.
+    * The rule gets the UUID of the stored rule.
+    * A sensitive rule that was posted as GET shows it, without conditions,
+      actions and vars, also gets these from the stored rule.
 
-    :param before: the stored rule that it replaces, None for a new rule.
+    :param before: the stored rule that it replaces; None for a new rule.
     :param restored: whether the rule comes from a revision.
     :returns: the rule, and whether it has stored content that the client must
         not see in an error.
@@ -553,8 +579,11 @@ def parse(
 ) -> model.Rule:
     """Check a rule, which may replace a stored one.
 
-    :param before: the stored rule, or its fields; None for a new rule.
+    :param rule: the new rule as it was posted, of any type.
+    :param before: the stored rule, or its fields; None if the rule replaces
+        none.
     :param found: problems that the caller has found; they are reported first.
+    :returns: the checked rule.
     :raises: InvalidRule with all problems, e.g. that a sensitive rule would no
         longer be sensitive.
     """
@@ -585,9 +614,11 @@ def _is_unchanged(rule: Fields, before: Fields) -> bool:
 def _canonicalize_uuid(rule: Any) -> Any:
     """Return a posted rule with its UUID in lower case and with hyphens.
 
-    With this, it can be compared with the UUID of the stored rule. A value
-    that is not a UUID is kept: null and an empty text are replaced with a UUID
-    later, and other values are refused.
+    This is the form of the UUIDs of stored rules, with which it is compared. A
+    value that is not a UUID is kept: null and an empty text are replaced with
+    a UUID later, and other values are refused.
+
+    :param rule: the rule as it was posted, of any type.
     """
     if not isinstance(rule, dict):
         return rule
@@ -606,6 +637,7 @@ def _carry_out(
 ) -> int:
     """Store the rules and tables of a plan, and send notifications.
 
+    :param steps: what happens to every rule.
     :param revision: the revision of the rule set that the plan was made for.
     :param message: the reason given by the user; None if there is none.
     :param created_at: creation times of the rules of a revision by UUID, for
@@ -639,12 +671,16 @@ def _changes(
 ) -> _Changes:
     """Return the rules to create, update and delete for the steps of a plan.
 
+    A step without a stored rule creates one, and a step without a new rule
+    deletes one. All other steps change a rule, move it, or do neither.
+
     :param created_at: creation times of the rules of a revision by UUID; empty
         for posted rules.
     """
     changes = _Changes(created=[], updated={}, deleted=[])
     for step in steps:
-        # The position is a column in the database, but not a field of rules.
+        # The position of the rule among the rules, if it is new or moves. It
+        # is a column in the database, but not a field of rules.
         position: dict[str, float] = {}
         if step.new_position is not None:
             position = {'position': step.new_position}
@@ -667,10 +703,10 @@ def _changes(
 def _notification_contexts(
     context: Any, steps: Sequence[replacement.RuleStep]
 ) -> Iterator[contextlib.AbstractContextManager[None]]:
-    """Yield a context that sends notifications, for every rule that changes.
+    """Yield a context manager for every rule that changes.
 
-    A context sends one notification when it is entered and another when it is
-    left. The caller enters all contexts and then stores the change.
+    It sends one notification when it is entered, and another when it is left.
+    The caller enters all of them and then stores the change.
     """
     stored_rules = {
         rule.uuid: rule for rule in rule_object.StoredRule.list(context)

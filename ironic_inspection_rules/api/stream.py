@@ -56,8 +56,9 @@ def layer(
     path = request.environ.get('PATH_INFO', '').rstrip('/')
     if not path.endswith(endings):
         return app
-    # send() appends to this list instead of setting a key, because an inner
-    # layer may have copied the environment. The copy refers to the same list.
+    # send() appends its answer to this list. It cannot set a key of the
+    # environment instead, because an inner layer may have copied the
+    # environment; the copy has the same list.
     answers: list[AnswerParts] = []
     request.environ[_PARTS_OF_ANSWER] = answers
     response = request.get_response(app)
@@ -83,9 +84,10 @@ def page(
 
     The joined parts are e.g. ``{"nodes": [{...}, {...}], "next": "200"}``.
 
-    :param entries: the items of the page, generated while they are sent.
-    :param name: the member that has the items, e.g. ``nodes``.
+    :param entries: yields the entries of the page while they are sent.
+    :param name: the member that has the entries, e.g. ``nodes``.
     :param following: the marker of the next page; None on the last page.
+    :raises: any error of the first entries, before anything is sent.
     """
     parts = _parts_of_page(entries, name, following)
     # The first part is generated before anything is sent, so that the client
@@ -99,8 +101,9 @@ def _parts_of_page(
 ) -> Iterator[bytes]:
     """Yield the JSON of a page in parts of :data:`_PART_LENGTH` or longer.
 
-    The last part may be shorter.
+    The last part may be shorter. The parameters are those of :func:`page`.
     """
+    # The texts of the next part, which are joined when it is long enough.
     texts = [f'{{"{name}": [']
     # The number of characters of the entries in texts, without separators.
     length = 0

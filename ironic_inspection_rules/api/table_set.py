@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables that are posted together with rules, which look rows up in them."""
+"""Tables that are posted together with rules, which look rows up in them.
+
+A table is e.g. the rack of every serial number: ``{'racks': {'key': 'serial',
+'rows': [{'serial': 'SN1', 'rack': 'r1'}, …]}}``. Some columns may be secret.
+Tables are stored together with the rules, or built-in: read from a file.
+
+In the database, a few neighboring rows are stored as one *chunk*, by the
+digest of their content. If a large table changes in a few rows, only a few
+chunks are new. A *plan* says what happens to every table; storing it is a
+separate step.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
@@ -27,9 +37,12 @@ MEMBER: dict[str, Any] = {'tables': {'type': ['object', 'null']}}
 class TablePlan:
     """The plan of a change of the tables, which is not stored yet.
 
-    ``steps`` tell what happens to every stored and given table. ``tables`` are
-    all tables after the change, including the built-in ones. ``stored`` are
-    the tables that were stored before.
+    ``steps``
+        What happens to every table that is created, compared or deleted.
+    ``tables``
+        All tables after the change, including the built-in ones.
+    ``stored``
+        The tables that are stored before the change.
     """
 
     steps: Sequence[table_change.Step]
@@ -41,8 +54,8 @@ class TablePlan:
     def changes_to_store(self) -> list[dict[str, Any]]:
         """Return the tables that change, for :meth:`.StoredRule.change`.
 
-        For example, ``{'name': 'racks', 'rows': {'new': 1, 'changed': 0,
-        'gone': 0}, 'definition': {…}, 'size': 40, 'chunks': […]}``. For a
+        For example, ``[{'name': 'racks', 'rows': {'new': 1, 'changed': 0,
+        'gone': 0}, 'definition': {…}, 'size': 40, 'chunks': […]}]``. For a
         deleted table, the definition is None, and ``size`` and ``chunks`` are
         missing.
         """
@@ -72,9 +85,8 @@ def _chunks(
 ) -> list[db_table.Stored]:
     """Return the chunks of a table, with the texts of new chunks only.
 
-    A chunk consists of a few neighboring rows, which are stored together by
-    the digest of their text. Stored chunks get no text, because the texts of
-    all chunks would take as much memory as the rows.
+    A chunk that is already stored gets no text, because the texts of all
+    chunks would take as much memory as the rows.
 
     :param stored_table: the table that the new one replaces, if any.
     :returns: the digest and the text of every chunk, in order, e.g.
@@ -101,10 +113,10 @@ def decide(
 ) -> TablePlan:
     """Decide what happens to the stored tables when tables are posted.
 
-    :param posted: the JSON form of tables by name; None keeps all stored
-        tables, regardless of ``prune``.
+    :param posted: the JSON form of tables by name, not checked yet; None keeps
+        all stored tables, regardless of ``prune``.
     :param prune: whether stored tables that were not posted are deleted.
-    :param in_force: the tables that are stored now.
+    :param in_force: the rules and tables that are stored now.
     :param built_in: the tables of the built-in file, which no request changes.
     :raises: InvalidTables with the places of all problems.
     """
@@ -218,12 +230,11 @@ def _compare(
     before: table_store.StoredTable | None,
     after: table.Table | None,
 ) -> table_change.Step:
-    """Return what happens to a table, and which rows and members differ.
+    """Return what happens to a table, and which rows differ.
 
-    Neighboring rows are stored as a chunk, by the digest of their content. If
-    both tables have a chunk, its rows need not be compared. Therefore only
-    rows of other chunks are compared, which are few even if the table is
-    large.
+    Chunks with the same digest have the same rows. Therefore only the rows of
+    chunks that one of the tables does not have are compared. They are few even
+    if the table is large.
 
     :param before: the stored table; None if the table is new.
     :param after: the table that replaces it; None if the table is removed.
@@ -244,8 +255,9 @@ def _compare(
             digests_after[chunk.digest] = None
             if chunk.digest not in digests_before:
                 added += chunk.pairs
-    # Rows of chunks that only the stored table has. A row may be among the
-    # added rows as well: if a row changes, its neighbors get another chunk.
+    # Rows of chunks that only the stored table has. A row that does not change
+    # may be among both: if one row changes, all rows of its chunk get into a
+    # new chunk.
     dropped: list[db_table.Pair] = []
     if before is not None:
         for digest in digests_before:
@@ -285,8 +297,8 @@ def find_missing(
 def _may_read_tables(rule: model.Rule) -> bool:
     """Return whether a rule may contain a field such as ``{tables.racks}``.
 
-    The texts of the rule are not parsed, because most rules do not contain the
-    word in any text, and need no closer look.
+    This only looks for the word "tables" in the texts of the rule, which is
+    faster than parsing them. Most rules do not contain it.
     """
     content = [getattr(rule, name) for name in model.CONTENT]
     return effects.mentions(interpolation.TABLES, content)

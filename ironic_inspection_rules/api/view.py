@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules as clients see them: fields, times, links."""
+"""Rules and lists as clients see them: fields, times, links, pages.
+
+``FIELDS`` are all fields of a rule. ``READ_ONLY`` are fields that a client
+cannot set. ``BRIEF_FIELDS`` are the fields that a list shows by default, which
+leaves out the content of the rules: conditions, actions and vars.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import datetime
@@ -49,12 +54,15 @@ def page(
     For example, ``{'inspection_rules': [{…}, {…}], 'next':
     'http://…/v1/inspection_rules?limit=2&marker=<uuid>'}``.
 
-    :param resource: the path of the list: ``inspection_rules``.
-    :param items: the items of the page, mappings or objects, and one more if
-        another page follows.
+    :param resource: the path of the list, e.g. ``inspection_rules``.
+    :param items: the items of the page, mappings or objects. If another page
+        follows, they are one more than ``limit``.
+    :param limit: number of items in a page.
     :param represent: returns an item as clients see it.
-    :param marker: the field of an item that identifies it as a marker.
-    :param name: the member that has the list; None for the end of the path.
+    :param marker: the field of an item whose value is its marker. The next
+        page begins after the item with the marker.
+    :param name: the member of the answer that has the list; None for the last
+        part of the path.
     """
     name = name or resource.rpartition('/')[2]
     answer: dict[str, Any] = {
@@ -72,7 +80,9 @@ def page(
 
 
 def next_link(resource: str, limit: int, marker: Any) -> str:
-    """Return the link to the next page, with the filters of this one.
+    """Return the link to the next page, with the filters of this request.
+
+    For example, ``http://…/v1/inspection_rules?phase=main&limit=2&marker=…``.
 
     :param resource: path of the list, e.g. ``inspection_rules``.
     :param marker: the marker of the next page, e.g. the UUID of the last item
@@ -91,12 +101,12 @@ def next_link(resource: str, limit: int, marker: Any) -> str:
 def choose_fields(
     query: Mapping[str, Any], brief: Sequence[str], all_of_them: Sequence[str]
 ) -> Sequence[str]:
-    """Return the fields that a request for a list asks for.
+    """Return the names of the fields that a request for a list asks for.
 
-    :param query: the parameters ``fields`` (a list of names or None) and
+    :param query: the parameters ``fields`` (a list of names, or None) and
         ``detail`` (true, false or None).
-    :param brief: the fields for a request without both parameters.
-    :param all_of_them: the fields for a request with ``detail``.
+    :param brief: the names for a request with neither parameter.
+    :param all_of_them: the names for a request with ``detail``.
     :raises: Invalid if the request has both parameters.
     """
     if query['detail'] and query['fields'] is not None:
@@ -120,7 +130,9 @@ def time(value: datetime.datetime | None) -> str | None:
 def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     """Return a rule as clients see it.
 
-    The conditions, actions and vars of a sensitive rule are null.
+    For example, ``{'uuid': UUID, 'description': 'Rack', 'phase': 'main',
+    'conditions': […], …, 'links': […]}``. The conditions, actions and vars of
+    a sensitive rule are null.
 
     :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
         (engine.model.Rule).

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data that a ramdisk posts, and the early rules on them."""
+"""Takes the inspection data that a ramdisk posts.
+
+The data are an inventory and plugin data. The rules of the *early* phase run
+here, before it is known which node has sent the data. They may change the
+plugin data. After that, Ironic finds the node and inspects it.
+"""
 
 from collections.abc import Callable
 import functools
@@ -28,10 +33,11 @@ _PATH = '/v1/continue_inspection'
 
 
 def pass_layers(guarded: Callable, layered: Callable) -> Callable:
-    """Let posted inspection data pass only one of the WSGI layers.
+    """Return an application that spares posted data most WSGI layers.
 
-    This layer is the guard, which limits bodies. The other layers are for
-    ironic-inspector's calls and for long answers.
+    Posted inspection data pass only the guard, which limits bodies. All other
+    requests also pass the layers for ironic-inspector's calls and for long
+    answers.
 
     :param guarded: Ironic's WSGI application within the guard only.
     :param layered: the same application within all layers.
@@ -49,11 +55,16 @@ def pass_layers(guarded: Callable, layered: Callable) -> Callable:
 def post() -> Any:
     """Answer ``POST /v1/continue_inspection``: take data from a ramdisk.
 
-    First the early rules run, before the node is known. Then Ironic finds the
-    node, and hands the data to a conductor. With durable inspection, they are
-    put into the queue instead. A caller that Ironic's controller would refuse
-    is refused before any data are read.
+    These are the steps:
 
+    1. A caller that Ironic's controller would refuse is refused, before any
+       data are read.
+    2. The body is parsed and validated.
+    3. The early rules run, and may change the plugin data.
+    4. Ironic's controller finds the node, and hands the data to a conductor.
+       With durable inspection, they are put into the queue instead.
+
+    :returns: the answer of Ironic's controller.
     :raises: RuleError if an early rule fails. In this case no node is looked
         up, enrolled or changed.
     """
@@ -76,13 +87,14 @@ def post() -> Any:
         # secret, so it is removed from the data, which are stored and read by
         # rules.
         token = data.pop(AGENT_TOKEN, None)
-    # The record of the early phase is kept with the run. It is None if there
-    # is nothing to keep.
+    # Run the early rules. Their record is kept with the run of all rules; it
+    # is None if there is nothing to keep.
     plugin_data, early_record = early_phase.run(
         api.request.context, inventory, data
     )
-    # Called instead of ConductorAPI.continue_inspection() when Ironic has
-    # found the node. None to call Ironic's own method.
+    # The function that Ironic's controller calls when it has found the node,
+    # instead of ConductorAPI.continue_inspection(). None to call Ironic's own
+    # method.
     hand_over: Callable[..., None] | None = None
     if CONF.inspection_queue.enabled:
         hand_over = functools.partial(
@@ -131,11 +143,11 @@ def _store_and_hand_over(
 ) -> None:
     """Store what early rules did, then hand the data to the conductor.
 
-    Ironic calls this when it has found the node. It cannot be stored earlier,
-    because the node was unknown.
+    Ironic's controller calls this when it has found the node. The record of
+    the early rules cannot be stored earlier, because it belongs to the node.
 
-    :param early_record: the early phase in the record of the run: ``record``,
-        ``places`` and ``found``, see :mod:`.inspection.early_phase`.
+    :param early_record: the record of the early rules, see
+        :mod:`.inspection.early_phase`.
     :param hand_to_conductor: ``ConductorAPI.continue_inspection``, called
         with all arguments that follow.
     """

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of dry runs of rules, on one node or on a fleet."""
+"""The API of dry runs of rules, on one machine or on a fleet.
+
+A dry run, also called a trial, evaluates rules on an inventory and shows what
+they would change. Nothing is stored. A *fleet* is many nodes; they are tried
+page by page. The *facts* of a machine are the data that rules read: its
+inventory, its plugin data, its node and its ports.
+"""
 
 from collections.abc import Iterable, Sequence
 import itertools
@@ -105,8 +111,8 @@ def post(body: Answer) -> Answer:
         # that is returned here.
         stream.send(stream.page(entries, 'nodes', page.next))
         return {}
-    # A field such as {previous.inventory.cpu} reads the data that the
-    # inspection before has stored.
+    # From here on, the rules are tried on one machine. A rule may read the
+    # data of the inspection before, e.g. {previous.inventory.cpu}.
     of_all_phases = itertools.chain.from_iterable(plans.values())
     reads_previous = any(plan.reads_previous for plan in of_all_phases)
     facts_of_machine, source_and_warnings = _gather_facts(
@@ -125,15 +131,20 @@ def post(body: Answer) -> Answer:
 def _find_problems_of_choice(body: Answer) -> list[exceptions.Problem]:
     """Return the problems of the members that select what rules are tried on.
 
-    A body has either ``node`` or ``inventory`` for one machine, optionally
-    with ``plugin_data``; or ``nodes`` for a fleet, optionally with ``limit``,
-    ``marker`` and ``compare``. It is a problem if the body has neither, or if
-    it has members of both. ``compare`` needs rules or tables.
+    A body selects one machine or a fleet:
+
+    * One machine is selected by ``node`` or ``inventory`` or both, optionally
+      with ``plugin_data``. It is a problem if the body has neither of the two,
+      or if it has members for a fleet.
+    * A fleet is selected by ``nodes``, optionally with ``limit``, ``marker``
+      and ``compare``. It is a problem if the body has members for one machine.
+      ``compare`` needs rules or tables.
     """
     problems = []
     members_for_machine = _members_in_use(body, _OF_MACHINE)
     members_for_fleet = _members_in_use(body, _OF_FLEET)
-    if body['nodes'] is None:
+    selects_fleet = body['nodes'] is not None
+    if not selects_fleet:
         for name in members_for_fleet:
             text = _('"%s" is only for many nodes, which "nodes" tells')
             problems.append(exceptions.Problem(f'/{name}', text % name))
@@ -169,10 +180,17 @@ def _gather_facts(
 ) -> tuple[working_copy.Facts, Answer]:
     """Return the facts of one machine: the data that rules are tried on.
 
-    The inventory is the posted one, or the newest one stored for the node.
+    There are three cases:
+
+    * Only an inventory is posted: the rules are tried without a node.
+    * Only a node is named: its newest stored inventory is used.
+    * Both: the posted inventory is used, with the fields of the node. The
+      stored inventory counts as the inventory of the inspection before.
+
+    Posted plugin data are used in any case.
 
     :param reads_previous: whether a rule reads the data of the inspection
-        before. If an inventory is posted, these are the stored data.
+        before. If not, they need not be read.
     :returns: the facts, and members of the answer: the ``source`` of the
         inventory; the ``run`` that has it, if any; and ``warnings`` with the
         reasons if no rules would run on the node.
@@ -202,8 +220,8 @@ def _gather_facts(
     warnings = list(switches.of_node(node.inspect_interface))
     if warnings:
         source_and_warnings['warnings'] = warnings
-    # If no plugin data are posted with an inventory, it has none: stored ones
-    # would belong to another inventory.
+    # A posted inventory without plugin data has no plugin data: the stored
+    # plugin data belong to another inventory.
     facts_of_node = facts.read(
         context, node, inventory, plugin_data or {}, previous
     )
@@ -227,15 +245,17 @@ def _find_stored_data(context: Any, node: Any) -> inspection_data.MachineData:
 def _find_node(context: Any, ident: str) -> Any:
     """Find a node by its name or UUID, if the caller may list it.
 
-    :raises: NotFound if there is no such node; InvalidUuidOrName.
+    :raises: NotFound if there is no such node, or if the caller may not list
+        it; InvalidUuidOrName if the text is neither a name nor a UUID.
     """
     is_uuid = uuidutils.is_uuid_like(ident)
     if not is_uuid and not api_utils.is_valid_node_name(ident):
         raise ironic_exception.InvalidUuidOrName(name=ident)
+    # A page of a fleet with this node only.
     page = fleet_page.by_names([ident])
     [(_ident, uuid)] = page.nodes
     nodes = []
-    # None if no node has the name.
+    # The UUID is None if no node has the name.
     if uuid is not None:
         # List the node instead of reading it by its UUID, because the filters
         # of a list leave out nodes of other projects.

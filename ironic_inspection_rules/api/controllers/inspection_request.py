@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of the queue of inspection requests."""
+"""The API of the queue of inspection requests.
+
+With durable inspection, the data that a ramdisk posts are stored in a queue as
+a request. A worker process takes the request and inspects the node.
+"""
 
 import datetime
 from typing import Any
@@ -68,20 +72,21 @@ def get_one(request_uuid: str) -> dict[str, Any]:
 
 
 def delete(request_uuid: str) -> None:
-    """Abort a request that no worker processes yet.
+    """Abort a request that no worker has begun to process.
 
-    Without the request, the inspection of the node would wait in vain, so a
-    conductor is asked to abort the inspection as well. If this fails, the
-    leader of the workers makes the inspection fail later.
+    The node of the request may wait in the inspection that the request belongs
+    to. Without the request it would wait in vain, so a conductor is asked to
+    abort the inspection as well. If this fails, the workers make the
+    inspection fail later.
 
-    :raises: RequestNotFound, or RequestNotWaiting if a worker has begun to
-        process it.
+    :raises: RequestNotFound if there is no such request; RequestNotWaiting if
+        a worker has begun to process it, or if it has ended.
     """
     aborted = inspection_queue.requests().abort(
         _UUID('uuid', request_uuid), _('Inspection was aborted by request.')
     )
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
-        # A request to reapply data and a timeout have no waiting inspection.
+        # No inspection waits for a reapplication or for a timeout.
         return
     context = api.request.context
     rpcapi = api.request.rpcapi

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of inspection rules: list, show, create, change, delete."""
+"""The API of inspection rules: list, show, create, change, delete.
+
+Rules are stored in the database, or *built-in*: read from a file, and then no
+request can change them. A rule may read rows of stored tables. All stored
+rules and tables are the rule set, which gets a new revision, a number, with
+every change. A *sensitive* rule has content that answers and errors must not
+show.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 import contextlib
@@ -142,8 +149,10 @@ def page(
 
     Rules with equal values of the ``sort_key`` are listed in the order in
     which they run, even in a descending list. If the ``sort_key`` is ``id`` or
-    None, the descending list is the reversed ascending list. Text is compared
-    by code point, because databases compare it in different ways.
+    None, the descending list is the reversed ascending list.
+
+    The rules are sorted here and not by the database, because databases
+    compare text in different ways. Here, it is compared by code point.
 
     :param filters: values that the listed rules must have: ``{'phase':
         'main'}``.
@@ -204,10 +213,11 @@ def _read_rules(
 
 
 class _RuleOrder:
-    """Sorts the rules of a list by one of their fields.
+    """Sorts the UUIDs of the rules of a list by one of their fields.
 
     :param built_in: the built-in rules of the list by UUID.
-    :param filters: the filters of the list.
+    :param filters: values that the stored rules of the list must have, e.g.
+        ``{'phase': 'main'}``.
     """
 
     def __init__(
@@ -240,12 +250,14 @@ class _RuleOrder:
     def sort_by_value(self, field: str, descending: bool) -> list[str]:
         """Return the UUIDs sorted by a field; null is the lowest value.
 
-        Rules with equal values are in the order in which they run.
+        Rules with equal values are in the order in which they run, even if the
+        list is descending.
         """
         values = self._read_values(field)
 
         def key(uuid: str) -> tuple[bool, Any]:
-            # Null cannot be compared with text or numbers.
+            # Null cannot be compared with text or numbers. False comes first,
+            # so two values are compared only if neither is null.
             return values[uuid] is not None, values[uuid]
 
         uuids_as_run = self.sort_as_run(descending=False)
@@ -273,7 +285,12 @@ class _RuleOrder:
         return uuids
 
     def sort_as_run(self, descending: bool) -> list[str]:
-        """Return the UUIDs in the order in which the rules run."""
+        """Return the UUIDs in the order in which the rules run.
+
+        Rules run phase by phase, and the highest priority runs first. Rules
+        with the same phase and priority run in the order of
+        :meth:`_read_values`.
+        """
         phases = self._read_values('phase')
         priorities = self._read_values('priority')
 
@@ -282,8 +299,7 @@ class _RuleOrder:
 
         # A rule that was deleted between the two reads has no priority.
         uuids = [uuid for uuid in phases if uuid in priorities]
-        # Rules with equal keys keep the order of _read_values(), because the
-        # sort is stable.
+        # The sort is stable: rules with equal keys keep their order.
         uuids.sort(key=key)
         if descending:
             uuids.reverse()
@@ -314,6 +330,7 @@ def create(body: Any) -> Answer:
     parsed = validation.parse(body, start.rules().ops)
 
     def check_and_store() -> rule_object.StoredRule:
+        # The revision whose tables the rule was checked with, if it reads any.
         checked_revision = _check_tables(parsed)
         return store(parsed, base=checked_revision)
 
@@ -358,17 +375,24 @@ def update(rule_uuid: str, operations: Any) -> Answer:
 def _apply_patch(
     operations: Any, rule: rule_object.StoredRule
 ) -> _ChangedRule:
-    """Apply a JSON patch to a stored rule, and check the result."""
+    """Return a stored rule as a JSON patch changes it.
+
+    :param operations: the JSON patch, as the client sent it.
+    :param rule: the stored rule, which is not changed.
+    :raises: Invalid if the patch cannot be applied; InvalidRule if the changed
+        rule is not valid.
+    """
     before = {name: rule[name] for name in model.WRITABLE}
+    # A patch must not make a rule larger than the body of a request may be.
     limit = body_limit.find_size_limit(api.request.path)
     fields = patch.apply(before, operations, limit.most_bytes)
     try:
         parsed = rule_set.parse(fields, rule)
         checked_revision = _check_tables(parsed)
     except exceptions.InvalidRule as exc:
-        # The error for a sensitive rule does not show its content. It also has
-        # no cause: "raise … from None" suppresses the error that is handled
-        # here, which would show the content.
+        # The error for a sensitive rule does not show its content, and has no
+        # cause. Keep it so: without "from", the error that is handled here,
+        # which shows the content, would become its context.
         disclosed_error = stored_rule.disclose_error(rule, exc)
         raise disclosed_error from disclosed_error.__cause__
     return _ChangedRule(parsed, base=checked_revision)
@@ -387,13 +411,18 @@ def replace(rule_uuid: str, body: Any) -> Answer:
 def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
     """Return the posted rule that replaces a stored one, and check it.
 
+    Read-only fields in the body, e.g. ``created_at``, are ignored if they have
+    the values that GET shows, and refused if they have other values.
+
     :param body: the body as the client sent it, of any type.
-    :param rule: the stored rule.
+    :param rule: the stored rule, which is not changed.
+    :raises: InvalidRule if the posted rule is not valid.
     """
     if not isinstance(body, dict):
         # parse() raises an error that says that a rule is a mapping.
         return _ChangedRule(rule_set.parse(body, before=None), base=None)
     as_shown = view.represent(rule)
+    # The fields to check: all but the read-only ones that are ignored.
     fields = {}
     for name, value in body.items():
         is_as_shown = name in view.READ_ONLY and value == as_shown[name]
@@ -429,7 +458,7 @@ def replace_all(query: Answer, body: Answer) -> Answer:
 
 
 def check_all(query: Answer, body: Any) -> None:
-    """Check the rules and tables of a body whose other members are wrong.
+    """Check the rules and tables of a body whose other members are invalid.
 
     With this, the client gets the problems of all members at once.
 
@@ -475,9 +504,9 @@ def _check_tables(rule: model.Rule) -> int | None:
 def _uuid(text: str) -> str:
     """Return the UUID in the path of a request, in its stored form.
 
-    :param text: the text that the client has sent in place of the UUID.
+    :param text: the part of the path that should be a UUID.
     :raises: Invalid if the text is not a UUID. If it is the description of
-        rules, the message has their UUIDs.
+        rules, the message has the UUIDs of these rules as a hint.
     """
     try:
         return request.rule_uuid(text)
@@ -522,6 +551,7 @@ def _change(
     """
 
     def change_once() -> Answer:
+        """Read, change and save the rule; raise Conflict if it has changed."""
         rule = _read_changeable(rule_uuid)
         changed = change(rule)
         # Set only the fields that differ, because a versioned object considers

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API that lists, shows and restores revisions of the rule set."""
+"""The API that lists, shows and restores revisions of the rule set.
+
+The rule set is all stored rules and tables. Every change gives it a new
+revision, a number, and earlier revisions are kept. A table is e.g. a list of
+racks that rules look up; some of its columns may be secret, and are not shown.
+"""
 
 from typing import Any
 
@@ -84,16 +89,21 @@ def _represent_rule(rule: Answer) -> Answer:
 
 
 def _represent_tables(revision: int) -> list[Answer]:
-    """Return the tables of a revision without their secret columns."""
+    """Return the tables of a revision as clients see them.
+
+    Columns that are secret are left out of the rows, whether they were secret
+    in this revision or are secret now.
+    """
     tables_now = start.rules().refresh(api.request.context).tables
     tables_then = _read_tables(revision)
-    represented = []
-    for described in table_object.RuleTable.list_plain(
+    # The name, the size and the revision of every table.
+    descriptions = table_object.RuleTable.list_plain(
         api.request.context, revision
-    ):
+    )
+    represented = []
+    for described in descriptions:
         name = described['name']
         definition = tables_then[name].definition
-        # Columns that became secret after this revision are also omitted.
         secret_columns = {*definition.secret}
         if name in tables_now:
             secret_columns.update(tables_now[name].definition.secret)
@@ -116,6 +126,8 @@ def _represent_tables(revision: int) -> list[Answer]:
 def restore(revision: str) -> Answer:
     """Restore the rule set of a revision, which creates a new revision.
 
+    :param revision: the number of the revision, as it is in the path.
+    :returns: the new revision, and what happens to every rule and table.
     :raises: Invalid if the request has a body with members.
     """
     if api.request.body:

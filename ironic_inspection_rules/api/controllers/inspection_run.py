@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of runs of rules, and of explain: which rule set a value."""
+"""The API of runs of rules, and of explain.
+
+A *run* is the record of what the rules did in one inspection: which rules
+matched, and what they changed. The last runs of a node are kept. *Explain*
+finds in these records which rule has set a value, or why a rule did not match.
+A sensitive rule has content that most clients must not see, so answers about
+such a rule have only its UUID.
+"""
 
 import functools
 from typing import Any
@@ -124,13 +131,14 @@ def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
 
 
 def explain(node: Any, query: Query) -> Answer:
-    """Explain a value of the node, or a rule.
+    """Explain where a value of the node comes from, or what a rule did.
 
-    With ``path`` or ``trait``, the answer is the rule that last set the value
-    in a kept run, and the reason. With ``rule``, a UUID, the answer tells what
-    the rule did in the newest run, or that it did not match.
+    * With ``path`` or ``trait``, the answer is the rule that last set the
+      value in a kept run, and its conditions.
+    * With ``rule``, a UUID, the answer is what the rule did in the newest run,
+      or why it did not match.
 
-    :raises: Invalid if the query has both, or none of them.
+    :raises: Invalid if the query asks for both or for neither.
     :raises: NotFound if no kept run has the answer.
     """
     rule_uuid = query['rule']
@@ -184,8 +192,9 @@ def _explain_value(
     """
     place, value_now = _find_place(node, path, trait, port)
     records_of_runs = [(run, run.phases, run.places) for run in runs]
-    # The attribution has the last change of the value in these runs as
-    # "setting", and the sensitive rules that may also have changed the value.
+    # The attribution has the last change of the value in these runs, which is
+    # its "setting", and the sensitive rules that may have changed the value
+    # after that.
     attribution = run_explain.find(records_of_runs, place)
     if attribution.setting is None:
         raise _not_found_error(
@@ -213,8 +222,8 @@ def _describe_change(
     """Return the answer of ``explain`` for the change that set a value.
 
     The answer has the change, the rule with its conditions, and in ``current``
-    whether the node still has the value. ``current_value`` is the value that
-    the node has instead; None unless it is known to have another value.
+    whether the node still has the value. If it has another value, this is the
+    ``current_value``; otherwise ``current_value`` is None.
 
     :param attribution: the attribution, which has the change as its
         ``setting``. The change was not made by a sensitive rule.
@@ -228,6 +237,7 @@ def _describe_change(
     assert setting is not None
     change = setting.change
     assert change is not None
+    # True, False, or None if it is unknown.
     current = recorded_change.still_holds(change, setting.place, value_now)
     current_value = None
     if current is False and value_now is not data_path.ABSENT:
@@ -248,8 +258,8 @@ def _describe_change(
             'sensitive_rules': list(attribution.possible_setters),
         }
     )
-    # If the action has conditions of its own, the record tells for each of its
-    # iterations whether it ran, and why.
+    # An action may have conditions, and may be repeated in a loop. The record
+    # has an entry for every time that it ran or did not run, and why.
     conditions_of_action = [
         decision
         for decision in rule.get('when', ())
@@ -340,6 +350,10 @@ def _find_place(
     The place is a trait, a path in the node, a path in the plugin data, or a
     path in a port of the node.
 
+    :param path_text: the path as the client sent it, e.g. ``/extra/rack``;
+        None for a trait.
+    :param trait: the name of the trait; None for a path.
+    :param port_ident: the MAC address or UUID of the port; None without one.
     :returns: the place and the value. The value is :data:`.path.ABSENT` if
         there is none, and :data:`.recorded_change.UNKNOWN` if it cannot be
         read.
@@ -419,8 +433,8 @@ def _place_in_plugin_data(
         data = inspect_utils.get_inspection_data(node, api.request.context)
         value_now = data_path.get(data['plugin_data'] or {}, path)
     except ironic_exception.IronicException:
-        # Nothing is stored, or the storage does not answer. The client still
-        # gets the change, but not whether the value is still there.
+        # Nothing is stored, or the storage does not answer. The answer can
+        # still have the change, but not whether the value is still there.
         value_now = recorded_change.UNKNOWN
     place = recorded_change.RecordedPlace(working_copy.PLUGIN_DATA, path)
     return place, value_now

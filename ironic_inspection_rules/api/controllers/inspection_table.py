@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of tables: definitions, rows, machines compared with rows."""
+"""The API of tables: definitions, rows, machines compared with rows.
+
+A table has rows that rules look up by a key, e.g. the rack of every serial
+number: ``{'SN1': {'rack': 'r1'}, …}``. If its definition has ``of``, which
+computes the key of a machine from its inventory, every row describes a
+machine, and the rows can be compared with the inventories of all machines. A
+*finding* is a result of this comparison, e.g. that no machine has the key of a
+row.
+"""
 
 from collections.abc import Iterable, Iterator
 import dataclasses
@@ -70,6 +78,8 @@ def get_one(name: str, query: Query) -> Answer:
     Secret columns are left out. The list of rows is empty if no row has the
     key.
 
+    :param query: ``key``; or ``limit`` and ``marker``, the key of the last row
+        of the previous page.
     :raises: NotFound if there is no such table.
     :raises: Invalid if ``key`` is used with ``limit`` or ``marker``, and if no
         row has the marker as its key.
@@ -166,6 +176,7 @@ def machines(name: str, query: Query) -> Answer:
     findings = _yield_findings(
         api.request.context, inspection_table, pages, query['state']
     )
+    # Skip the findings of the previous pages.
     remaining = itertools.islice(findings, count_before, None)
     if limit is None:
         stream.send(stream.page(remaining, 'machines', None))
@@ -216,7 +227,7 @@ def _yield_findings(
     """Yield the findings of the comparison of rows and machines, for clients.
 
     :param pages: the nodes to compare.
-    :param state: the only state to show; None for all.
+    :param state: the state of the findings to show; None for all states.
     """
     machines = _compare_machines(context, inspection_table, pages)
     for finding in table_comparison.find_states(inspection_table, machines):
@@ -229,17 +240,18 @@ def _compare_machines(
     inspection_table: table.Table,
     pages: Iterable[fleet_page.Page],
 ) -> Iterator[table_comparison.ComparedMachine]:
-    """Compare the machines that have a stored inventory with their rows.
+    """Yield the machines with a stored inventory, compared with their rows.
 
     The comparison of a machine may take the same time and number of operations
     as rules in an inspection. If it needs more, the machine is yielded without
-    a key.
+    a key, because the comparison is given up.
     """
     for uuid, facts in _read_facts(context, pages):
         machine = working_copy.WorkingCopy(facts)
         # Mask the data, because findings must not show secrets of the machine.
         masked_view = machine.view(masked=True)
         try:
+            # The budget limits the time and the operations.
             with machine.paid_by(budget.Budget(budget.MAIN)):
                 compared = table_comparison.compare(
                     inspection_table, uuid, masked_view
@@ -296,15 +308,15 @@ def _describe(
 ) -> Answer:
     """Return a table as clients see it, without rows and secret columns.
 
-    A table of the file that ``[inspection_rules]built_in`` names is built-in,
-    and has no revision.
+    A table is either stored, and then has a revision, or built-in: it comes
+    from the file that ``[inspection_rules]built_in`` names.
     """
     name = inspection_table.definition.name
     stored = in_force.stored_tables.get(name)
     is_built_in = True
     revision = None
-    # Compare by identity, because a built-in table hides a stored table of the
-    # same name.
+    # There may be a stored table of the same name, which the built-in table
+    # hides. Compare by identity, because both may be equal.
     if stored is not None and stored.table is inspection_table:
         is_built_in = False
         revision = stored.revision

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serves the rules API of ironic-inspector, ``/v1/rules``."""
+"""Serves the rules API of ironic-inspector, ``/v1/rules``.
+
+Clients of ironic-inspector write rules in its older language. Rules are stored
+in the language of this project. A rule is *expressible* if it can be shown in
+the older language; other rules cannot be seen or changed in this API. The *old
+form* of a rule is its conditions and actions in the older language.
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -111,6 +117,7 @@ def delete_all() -> None:
     context = api.request.context
 
     def remove() -> None:
+        """List the rules and remove them, unless the rule set has changed."""
         revision = rule_object.StoredRule.get_revision(context)
         rules = [rule for rule, _old_form in _list_expressible()]
         with contextlib.ExitStack() as notifications:
@@ -133,11 +140,12 @@ def delete_all() -> None:
 
 
 def _parse(body: Any) -> model.Rule:
-    """Parse a rule in ironic-inspector's language.
+    """Convert a rule from ironic-inspector's language.
 
     :param body: the body sent by the client, of any type. A rule without a
         UUID gets a new one.
-    :raises: InvalidRule with the problems of the rule.
+    :raises: InvalidRule with the problems of the rule; Invalid if its UUID is
+        not a UUID.
     """
     if isinstance(body, dict):
         uuid = body.get('uuid')

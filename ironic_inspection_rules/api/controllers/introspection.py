@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The introspection API of ironic-inspector, /v1/introspection.
+"""Serves the introspection API of ironic-inspector, ``/v1/introspection``.
 
-Each call is one of Ironic's own in other words (blueprint 002).
+Introspection is ironic-inspector's word for inspection. Every call does the
+same as one of Ironic's own calls, in the form of ironic-inspector (blueprint
+002). For example, the provision state "inspect wait" of a node is shown as the
+state ``waiting`` of its inspection.
 """
 
 from collections.abc import Collection, Iterator
@@ -63,11 +66,15 @@ BEGIN = {'manage_boot': args.boolean}
 def get_all(query: Answer) -> Answer:
     """List a page with the last inspection of every node, the newest first.
 
-    The nodes are those that the project of the request may list.
+    Only nodes that the client may list are shown.
+
+    :param query: ``limit``, and ``marker``, the UUID of the last node of the
+        previous page.
     """
     # None if the client may list the nodes of all projects.
     project = api_utils.check_list_policy('node', None)
     limit = api_utils.validate_limit(query['limit'])
+    # The UUIDs of nodes that are not powered on yet.
     starting_uuids = _find_starting_nodes()
     inspections: list[Answer] = []
     for node in _list_inspected_nodes(project, query['marker']):
@@ -75,8 +82,8 @@ def get_all(query: Answer) -> Answer:
         # None if the node has changed since it was found to be inspected.
         if inspection is not None:
             inspections.append(inspection)
-        # Check this at the end of the loop, because asking for one more node,
-        # which is not shown, would take another query.
+        # Check this here and not before the next node is fetched, because
+        # fetching it may take another query.
         if len(inspections) == limit:
             break
     return {'introspection': inspections}
@@ -153,8 +160,8 @@ def _list_inspected_nodes(
         if marker not in uuids:
             raise ironic_exception.NodeNotFound(node=marker)
         del uuids[: uuids.index(marker) + 1]
-    # So far, only a few fields were read. Read whole nodes as the caller asks
-    # for them.
+    # So far, only a few fields of the nodes were read. Read whole nodes,
+    # portion by portion, as the caller asks for them.
     for start in range(0, len(uuids), _NODES_PER_QUERY):
         uuids_of_query = uuids[start : start + _NODES_PER_QUERY]
         whole_nodes = objects.Node.list(
@@ -209,11 +216,11 @@ def _sort_key(node: Any) -> tuple[datetime.datetime, str]:
 
 
 def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
-    """Return the UUIDs of nodes that the queue has not powered on yet.
+    """Return the UUIDs of nodes that wait in the queue to be powered on.
 
-    A client of ironic-inspector sees the state ``starting`` for them.
+    Clients of ironic-inspector see the state ``starting`` for such nodes.
 
-    :param node_uuid: the only node to look at; None for all.
+    :param node_uuid: the UUID of the only node to look for; None for all.
     """
     if not CONF.inspection_queue.enabled:
         return set()
@@ -229,6 +236,13 @@ def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
 def _state(node: Any, starting_uuids: Collection[str]) -> str:
     """Return the state of an inspection in ironic-inspector's terms.
 
+    * ``starting``: the machine is being powered on and boots its ramdisk.
+    * ``waiting``: the ramdisk collects data.
+    * ``processing``: the data are collected by the conductor, or have come and
+      are processed.
+    * ``error`` and ``finished``: the inspection has ended.
+
+    :param node: a node that is or was inspected.
     :param starting_uuids: UUIDs of nodes that are not powered on yet.
     """
     began_at = node.inspection_started_at
@@ -260,7 +274,8 @@ def _has_posted(node: Any) -> bool:
     last_heartbeat = node.driver_internal_info.get('agent_last_heartbeat')
     if not began_at or not last_heartbeat:
         return False
-    # An earlier heartbeat belongs to the previous inspection.
+    # A heartbeat before this inspection began belongs to an earlier one. The
+    # beginning may be rounded up by a second.
     last_heartbeat_at = timeutils.parse_isotime(last_heartbeat)
     return bool(last_heartbeat_at + _ROUNDING >= began_at)
 
@@ -268,7 +283,10 @@ def _has_posted(node: Any) -> bool:
 def _represent(
     node: Any, starting_uuids: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return the last inspection of a node as ironic-inspector would.
+    """Return the last inspection of a node as ironic-inspector would show it.
+
+    For example, ``{'uuid': UUID, 'state': 'error', 'finished': True, 'error':
+    'timeout', 'started_at': TIME, 'finished_at': TIME, 'links': […]}``.
 
     :param starting_uuids: UUIDs of nodes that are not powered on yet.
     :returns: None if the node was never inspected.

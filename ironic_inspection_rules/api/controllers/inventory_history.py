@@ -2,7 +2,10 @@
 
 """The API of kept inventories, their differences, and the places of parts.
 
-/v1/nodes/<ident>/inventory/history and /v1/inspection_parts.
+``/v1/nodes/<ident>/inventory/history`` shows the inventories of the past
+inspections of a node. A *part* is a piece of hardware with a serial number,
+e.g. a disk; ``/v1/inspection_parts`` shows in which nodes it was. A *stay* is
+the time that a part was in a node.
 """
 
 from collections.abc import Collection, Mapping
@@ -106,11 +109,12 @@ def _find_pair(
 ) -> tuple[Any, Any]:
     """Return the two inventories of a node to compare, the earlier one first.
 
-    :param from_uuid: UUID of the earlier inventory; None for the one just
-        before the later inventory.
-    :param to_uuid: UUID of the later inventory; None for the newest. If both
-        are None, it is the newest inventory that differs from the one before
-        it, or the newest inventory if none differs.
+    Without both UUIDs, the later inventory is the newest one that differs from
+    the one before it. If none differs, it is the newest one.
+
+    :param from_uuid: UUID of the earlier inventory; None for the inventory
+        just before the later one.
+    :param to_uuid: UUID of the later inventory; None for the newest.
     :returns: rows of :class:`.models.KeptInventoryRow`; None instead of a row
         if no such inventory is kept.
     :raises: NotFound if the node has no inventory with one of the UUIDs.
@@ -120,6 +124,7 @@ def _find_pair(
     else:
         newest = []
         if from_uuid is None:
+            # The newest inventory that differs from the one before it.
             newest = db_history.list_inventories(node_uuid, 1, changed=True)
         if not newest:
             newest = db_history.list_inventories(node_uuid, 1)
@@ -216,7 +221,8 @@ def find_readable(
     """Return the UUIDs of the nodes whose history the caller may read.
 
     :param uuids: the UUIDs of the nodes to check.
-    :param filters: filters of Ironic's list of nodes that they must pass.
+    :param filters: filters of Ironic's list of nodes, e.g. ``{'project': …}``;
+        a node that does not pass them is left out.
     :param policy: the policy that the caller must pass for a node.
     """
     if not uuids:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ironic's list of nodes with filters by trait."""
+"""Ironic's calls of nodes, whose lists can also be filtered by trait.
+
+For example, ``GET /v1/nodes?traits=HW_GPU`` lists the nodes with this trait.
+"""
 
 from http import client as http_client
 import typing
@@ -44,17 +47,17 @@ class NodesController(node.NodesController):
     def _lookup(self, ident: str, *remainder: str) -> typing.Any:
         """Find the controller of ``/v1/nodes/<ident>/…`` as Ironic does.
 
-        Only ``GET /v1/nodes/<ident>/traits/<trait>`` is answered here, with
-        404, if the request asks for an API version from before traits. Ironic
-        does not have this call.
+        There is one exception, a call that this project adds to Ironic's:
+        ``GET /v1/nodes/<ident>/traits/<trait>`` is answered with 404 if the
+        requested API version does not have traits.
 
-        :param remainder: the parts of the path after the node: ``traits``,
-            ``HW_GPU``.
+        :param ident: the name or the UUID of the node.
+        :param remainder: the parts of the path after the node, e.g.
+            ``traits``, ``HW_GPU``.
         """
-        has_trait_in_path = remainder[:1] == ('traits',) and len(remainder) > 1
-        reads_trait = has_trait_in_path and api.request.method == 'GET'
+        is_below_traits = remainder[:1] == ('traits',)
+        names_trait = is_below_traits and len(remainder) > 1
+        reads_trait = names_trait and api.request.method == 'GET'
         if reads_trait and not api_utils.allow_traits():
             pecan.abort(http_client.NOT_FOUND)
-        # Other calls below "traits" get the answers that Ironic gave in these
-        # versions.
         return super()._lookup(ident, *remainder)

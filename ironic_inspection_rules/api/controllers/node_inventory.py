@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of a node's inventory: stored, unprocessed, reapplied."""
+"""The API of the inventory of a node.
+
+Ironic stores the inventory when an inspection ends. The *unprocessed* data are
+the data as the ramdisk posted them, before hooks and rules changed them. To
+*reapply* means to run hooks and rules again on unprocessed data, without a new
+inspection; the queue of durable inspection does so.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -57,7 +63,7 @@ def get_unprocessed(node: Any) -> dict[str, Any]:
     """Show the data that the ramdisk of a node posted last, as they came.
 
     The logs of the ramdisk may contain anything, including secrets. They are
-    shown only if the caller passes a policy for them.
+    left out if the caller does not pass the policy for them.
 
     :raises: NotFound if there are no data.
     """
@@ -141,16 +147,17 @@ def put_request(
         document = request.body()
     inventory_to_store: dict[str, Any] | None = None
     if document in (None, {}):
+        # Without data in the body, the stored data are used, which need not
+        # be stored again.
         _check_reapplicable(node, has_data=False)
-        # The queue already has the inventory of the ramdisk.
         inventory, posted = _read_unprocessed(node.uuid)
     else:
         _check_policy(policies.REAPPLY_WITH_DATA, node)
         inventory, posted = parse(document)
         _check_reapplicable(node, has_data=True)
         inventory_to_store = inventory
-    # The record of the early phase is kept with the run. It is None if there
-    # is nothing to keep.
+    # Run the early rules. Their record is kept with the run of all rules; it
+    # is None if there is nothing to keep.
     plugin_data, early_record = early_phase.run(
         api.request.context, inventory, posted
     )
@@ -168,13 +175,17 @@ def put_request(
 
 
 def _check_reapplicable(node: Any, has_data: bool) -> None:
-    """Check that a request for a node may be queued, before early rules run.
+    """Check that a request to reapply data may be queued for a node.
 
-    :param has_data: whether the request has data of its own in its body.
-    :raises: NodeBusy if the node is locked; RequestPending if another request
-        of the node is open and this one has no data; Conflict if no request is
-        open and the state of the node does not allow its data to be processed
-        again.
+    This is checked before the early rules run:
+
+    * The node must not be locked.
+    * If the node has an open request, the new request must have data. The
+      queue then compares them with the data of the open request.
+    * Otherwise the state of the node must allow reapplication.
+
+    :param has_data: whether the request has data in its body.
+    :raises: NodeBusy, RequestPending or Conflict, in the order of these cases.
     """
     # Imported here, so that an API without durable inspection, which is
     # disabled by default, does not load the queue.
@@ -186,8 +197,6 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
             % {'node': node.uuid, 'holder': node.reservation}
         )
     if inspection_queue.requests().find_open(node.uuid) is not None:
-        # Do not refuse a request with data here. The queue compares them with
-        # the data of the open request, which may be the same.
         if not has_data:
             raise exceptions.RequestPending(node.uuid)
     elif node.provision_state not in queue_node.REAPPLICABLE:

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API that replays kept inspections with other rules."""
+"""The API that replays kept inspections with other rules.
+
+The data of past inspections are kept. To *replay* an inspection means to
+evaluate rules on its data again, without storing anything: first the rules of
+its time, to make sure that it ends as it did then, and then the rules to try.
+The answer shows how the endings differ. If the inspection does not end as it
+did then, it is *incomparable* with the rules to try.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 import dataclasses
@@ -69,7 +76,9 @@ def post(body: Entry) -> Entry:
     plans = posted_rules.compile_plans(body)
     page = fleet_page.find(nodes, body['limit'], body['marker'])
     uuids = {uuid for _ident, uuid in page.nodes if uuid}
+    # The UUIDs of the nodes whose history the caller may read.
     readable = inventory_history.find_readable(uuids, page.filters)
+    # These are generated while the answer is sent.
     entries = _Replay(plans, since).replay_nodes(page.nodes, readable)
     stream.send(stream.page(entries, 'runs', page.next))
     return {}
@@ -189,6 +198,7 @@ class _Replay:
             not compile.
         """
         rules = start.rules()
+        # The compiled rules of the time of the inspection, by phase.
         plans_then = {}
         for phase in past.phases:
             # Phases may have run with different revisions.
@@ -196,10 +206,11 @@ class _Replay:
                 rules, past.revision(phase), past.options
             )
             plans_then[phase] = plans_of_revision[phase]
-        # "deviation" describes how the repeated run ends differently; None if
-        # it ends as it did.
+        # How every phase of the repeated run ends, and a text that says how
+        # the repeated run ends differently; None if it ends as it did then.
         ends, deviation = past.again(plans_then, rules.limits)
         if self.plans is None:
+            # There are no rules to try. Only answer how the repeated run ends.
             outcome = replay.SAME
             if deviation:
                 outcome = replay.DIFFERENT

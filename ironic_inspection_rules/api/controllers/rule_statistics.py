@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The API of statistics: how often rules ran and matched."""
+"""The API of statistics: how often rules ran and matched.
+
+The statistics of a rule are e.g. ``{'uuid': UUID, 'description': 'Rack',
+'runs': 12, 'matched': 5, 'last_matched_at': TIME, …}``.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,15 +38,16 @@ QUERY = {
 
 
 def get(query: dict[str, Any]) -> dict[str, Any]:
-    """List the statistics of all rules, in the order in which they run.
+    """List the statistics of all rules.
 
-    A rule that has never run has zeros.
+    They are listed in the order in which the rules run, unless the query has
+    a ``sort_key``. A rule that has never run has zeros.
 
-    :param query: the parameters: ``sort_key`` and ``sort_dir`` for another
-        order, and ``fields`` with the names of the fields to show.
+    :param query: ``sort_key``, ``sort_dir``, and ``fields``, the names of the
+        fields to show; None for a missing parameter.
     """
-    # Write the counts of this process first, because they are not in the
-    # database yet.
+    # Store the counts that this process has collected so far, because only
+    # stored counts are read below.
     rule_counter.counter().flush()
     context = api.request.context
     counts_by_uuid = {}
@@ -68,7 +73,10 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
 
 
 def _represent(rule: Any, counts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the statistics of a rule as clients see them."""
+    """Return the statistics of a rule with all fields.
+
+    :param counts: the stored counts of the rule, or :data:`_NO_COUNTS`.
+    """
     row = {name: getattr(rule, name) for name in _OF_RULE}
     for name in _NO_COUNTS:
         row[name] = counts[name]

@@ -2,7 +2,9 @@
 
 """The API of traits, of all nodes and of one node.
 
-/v1/traits and, as Ironic has it but strict, /v1/nodes/<ident>/traits.
+``/v1/traits`` lists the traits of all nodes. ``/v1/nodes/<ident>/traits``
+lists and changes the traits of a node, as Ironic does, but checks their names
+and their number.
 """
 
 from typing import Any
@@ -72,7 +74,9 @@ def get_one(name: str) -> None:
 def _count_visible_nodes(
     selection: catalog.Selection, associated: bool | None = None
 ) -> dict[str, int]:
-    """Count the nodes that have a trait and that the client may see.
+    """Return for every selected trait how many nodes have it.
+
+    Only nodes that the client may see are counted.
 
     :param selection: selects traits by their names.
     :param associated: True for traits of at least one node, False for traits
@@ -114,9 +118,15 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 
 @METRICS.timer('NodeTraitsController.put')
 def put(node_ident: str, *name_and_query: Any) -> None:
-    """Add one trait to a node, or replace all with those of the body.
+    """Add one trait to a node, or replace all its traits.
 
-    The names are checked here, and then Ironic's own call makes the change.
+    * If the path or the query names a trait, this trait is added, and the
+      request must have no body.
+    * Otherwise the traits in the body replace all traits of the node.
+
+    The names are checked here, and then Ironic's own method makes the change.
+
+    :param node_ident: the name or the UUID of the node.
 
     :param name_and_query: the trait, if the path has one, and the query.
     :raises: Invalid if a name is not a valid trait, or if the node would have

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes of one page of a fleet."""
+"""The nodes of one page of a fleet.
+
+A request about many nodes, a *fleet*, selects them by a list of names and
+UUIDs, e.g. ``['rack1-n7', UUID]``, or by filters, e.g. ``{'driver': 'ipmi'}``.
+Its answer is divided into pages. A client gets the next page by sending the
+*marker* that it found as ``next`` in the answer.
+"""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
@@ -118,7 +124,7 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
-            # This is called only for its error; by_filters() uses the text.
+            # Only the error is of interest here; by_filters() uses the result.
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problems.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
@@ -130,6 +136,8 @@ def _problems_of_names(
 ) -> list[exceptions.Problem]:
     """Return the problems of a list of names and UUIDs, and of its marker.
 
+    :param idents: the list as the client sent it; its items may be of any
+        type.
     :param marker: the number of names and UUIDs before the page, as text.
     """
     if len(idents) > MOST:
@@ -143,8 +151,8 @@ def _problems_of_names(
     if not all(isinstance(ident, str) for ident in idents):
         text = _('"nodes" must list UUIDs and names of nodes')
         problems.append(exceptions.Problem('/nodes', text))
-    # Compare as text, because int() also accepts "1_0", " 1" and any large
-    # number.
+    # A marker is a position in the list. Compare it as text, because int()
+    # also accepts "1_0" and " 1".
     allowed_markers = map(str, range(len(idents)))
     if marker is not None and marker not in allowed_markers:
         text = _('"marker" must be the "next" of a page of this list')
@@ -175,6 +183,10 @@ def by_filters(
         for name, value in filters.items()
         if value is not None
     }
+    # List the page without the filter by conductor first. With this filter,
+    # Ironic reads a page, then removes the nodes of other conductors, and
+    # treats a page that became shorter as the last one. So only a list without
+    # it shows whether more nodes follow.
     conductor = query.pop('conductor', None)
     limit = limit or MOST
     uuids, has_more = node_list.list_uuids(query, limit, marker)
@@ -182,10 +194,7 @@ def by_filters(
     if has_more:
         next_marker = uuids[-1]
     if conductor is not None:
-        # List the page a second time, with this filter. Ironic reads a page,
-        # then removes nodes of other conductors, and treats a page that became
-        # shorter as the last one. Only the first list shows whether more nodes
-        # follow.
+        # List the same page again, with this filter.
         query['conductor'] = conductor
         uuids, _has_more = node_list.list_uuids(query, limit, marker)
     nodes: list[RequestedNode] = [(uuid, uuid) for uuid in uuids]
@@ -195,7 +204,7 @@ def by_filters(
 
 
 def _format_for_url(name: str, value: Any) -> str:
-    """Return the value of a filter as it is in the URL of ``GET /v1/nodes``.
+    """Return the value of a filter as text for the URL of ``GET /v1/nodes``.
 
     For example, ``['HW_GPU', 'CUSTOM_A']`` becomes ``HW_GPU,CUSTOM_A``, and
     True becomes ``true``.
@@ -252,12 +261,12 @@ def by_names(
 def _find_uuids(idents: Sequence[str]) -> dict[str, str]:
     """Find the UUIDs of nodes by the names and UUIDs of a request.
 
-    One query looks up all names. UUIDs are not looked up, because whether a
-    node has the UUID is found out when the nodes are read. It is not checked
-    here either whether the client may see the nodes.
+    One query looks up all names. UUIDs are not looked up. When the caller
+    reads the nodes, it finds out whether they exist and whether the client may
+    see them.
 
-    :returns: UUIDs by the names and UUIDs of the request. Names that no node
-        has are missing.
+    :returns: the UUIDs by the texts of the request, e.g. ``{'rack1-n7': UUID,
+        UUID: UUID}``. Names that no node has are missing.
     """
     uuid_by_ident = {}
     names = set()

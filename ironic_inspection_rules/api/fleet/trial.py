@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A dry run of rules on a fleet of nodes."""
+"""A dry run of rules on a fleet of nodes.
+
+The rules are evaluated on the stored data of one machine after another, and
+nothing is stored. The answer has an *entry* for every machine: ``{'uuid':
+UUID, 'name': 'r1-n7', 'result': 'ok', 'matched': […], 'changes': […], …}``.
+
+The *facts* of a machine are the data that rules read: inventory, plugin data,
+node and ports. *Plans* are compiled rules. An *outcome* is the result of
+evaluating plans on facts.
+"""
 
 import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,9 +79,10 @@ class RequestedMachine:
 
 @dataclasses.dataclass(frozen=True)
 class _WaitingEntry:
-    """An entry that is correct only if no other node has the new names.
+    """An entry that is correct only if the new names of its node are free.
 
     ``names`` are the names that rules would give to the node of the machine.
+    It is not known yet whether another node has one of them.
     """
 
     machine: RequestedMachine
@@ -104,11 +114,12 @@ class Trial:
     def _try_together(
         self, machines: Iterable[RequestedMachine]
     ) -> Iterator[Entry]:
-        """Yield the entries of some machines as soon as they are known.
+        """Yield the entries of some machines, in their order.
 
-        If the rules give the node of a machine a new name, its entry waits:
-        one query finds out which names of several machines are taken, because
-        a query per machine would take longer than trying the rules.
+        If the rules give the node of a machine a new name, another node may
+        have this name. A query per machine would take longer than trying the
+        rules. Therefore such entries wait, and one query looks up the names of
+        several machines. All other entries are yielded immediately.
         """
         waiting: list[_WaitingEntry] = []
         for machine in machines:
@@ -132,8 +143,9 @@ class Trial:
     ) -> Iterator[Entry]:
         """Look up which names are taken, and yield the waiting entries.
 
-        A machine whose node would get a taken name is tried again: outside of
-        :meth:`.Refusals.assuming`, such a name is an error.
+        A machine whose node would get a taken name is tried again, and its
+        entry then has this error: all names were assumed to be free only in
+        the first try, within :meth:`.Refusals.assuming`.
         """
         new_names: set[str] = set()
         for waiting_entry in waiting:
@@ -226,6 +238,7 @@ class Trial:
             rules in force to that of the tried rules, whether anything
             ``differs``, and, if so, the result of the rules in force.
         """
+        # The outcome of the rules in force.
         present = self._evaluate(in_force, facts)
         differences = difference.between(
             present.facts, outcome.facts, facts.ports
@@ -269,11 +282,16 @@ def read(
 
     The nodes of many machines are read at once. Their inventories, which are
     larger, are read only for the machines of a portion. A machine that does
-    not exist is yielded with this as its problem. A portion may be empty.
+    not exist is yielded with a ``problem`` that says so. A portion may be
+    empty.
+
+    :param page: the requested nodes. Nodes that the caller may not see count
+        as nodes that do not exist.
     """
     for first in range(0, len(page.nodes), _NODES_PER_QUERY):
         requested = page.nodes[first : first + _NODES_PER_QUERY]
         nodes = _Nodes.read(context, page.filters, requested)
+        # take() removes the nodes of a portion from this queue.
         not_yielded = collections.deque(requested)
         for portion in inspection_data.portions(
             context, nodes.list_requested(requested), _MOST_CHARACTERS
@@ -371,13 +389,15 @@ class _Nodes:
         requested: collections.deque[fleet_page.RequestedNode],
         most_existing: int,
     ) -> list[fleet_page.RequestedNode]:
-        """Remove requested nodes from a queue until enough of them exist.
+        """Take requested nodes from a queue, a given number of them existing.
 
-        Nodes in between that do not exist are removed and returned as well,
-        because they also have entries in the answer.
+        Nodes in between that do not exist are taken as well, because they also
+        have entries in the answer.
 
-        :param most_existing: number of existing nodes to remove.
-        :returns: the removed nodes.
+        :param requested: the queue, from which the nodes are removed. It must
+            have enough nodes that exist.
+        :param most_existing: number of existing nodes to take.
+        :returns: the nodes in the order of the queue.
         """
         taken = []
         count_of_existing = 0
@@ -393,10 +413,10 @@ class _Nodes:
         requested: Iterable[fleet_page.RequestedNode],
         data: Iterator[inspection_data.DataOrError],
     ) -> Iterator[RequestedMachine]:
-        """Yield the machines that a request names, in its order.
+        """Yield the machines of some requested nodes, in their order.
 
-        A node that does not exist, or whose data cannot be read, is yielded
-        with this as its problem.
+        A machine whose node does not exist, or whose data cannot be read, has
+        the reason as its ``problem``, and no facts.
 
         :param requested: the name or UUID in the request and the UUID of every
             node; the UUID is None if no node has the name.
@@ -466,8 +486,7 @@ def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
     """Return the fields of objects, from their rows.
 
     The result is the same as from :func:`.facts.as_dict` with the objects
-    themselves. Making the objects would take longer than everything that is
-    read from them.
+    themselves. It is faster, because no objects are created.
 
     :param object_class: the class of Ironic's objects, e.g. of ports.
     :param rows: rows, which must all have the same columns.
@@ -481,10 +500,14 @@ def _select_fields(object_class: Any, rows: Sequence[Entry]) -> list[Entry]:
 def _describe_outcome(
     plans: posted_rules.Plans, outcome: evaluation.Evaluation
 ) -> Entry:
-    """Return how an inspection would end and which rules match, as members.
+    """Return the members of an entry with the result and the matching rules.
 
     For example, ``{'result': 'ok', 'error': None, 'matched': [UUID, UUID]}``.
-    The list of matching rules includes rules in mode ``audit``.
+    If the inspection would fail, ``failed_by`` has the rule and the action.
+    The matching rules are in the order in which they run, and include rules in
+    mode ``audit``.
+
+    :param plans: the rules that were evaluated.
     """
     matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
     audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
@@ -511,7 +534,7 @@ def _describe_outcome(
 
 
 def _traits_of_instance(facts: working_copy.Facts) -> object:
-    """Return the traits that the instance of a node asks for.
+    """Return the traits that the instance on a node requires.
 
     :returns: ``instance_info/traits`` of the node, e.g. ``['HW_GPU']``, or any
         other value that a user has put there. None if it is not set.
@@ -524,9 +547,9 @@ def _traits_of_instance(facts: working_copy.Facts) -> object:
 
 
 def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
-    """Return whether a node has all traits that its instance asks for.
+    """Return whether a node has all traits that its instance requires.
 
-    This is true if no traits are asked for, e.g. after a rule has removed them
+    This is true if no traits are required, e.g. after a rule has removed them
     from ``instance_info``.
     """
     node = facts.node or {}
@@ -536,9 +559,9 @@ def _has_traits_of_instance(facts: working_copy.Facts) -> bool:
 
 
 def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
-    """Return the entry of a machine on which no rules can be tried.
+    """Return the entry of a machine on which the rules could not be tried.
 
-    :param problem: why they cannot be tried; None if this is unknown.
+    :param problem: why they could not be tried; None if this is unknown.
     """
     uuid = None
     name = None
