@@ -48,7 +48,8 @@ class Parser:
     """Parses a JSON document that comes in pieces.
 
     The parser has a text, which is a part of the document, and a position in
-    it, where parsing goes on. When the text ends, more pieces are read.
+    it, where parsing goes on. When the text ends, more pieces are read. A
+    *mark* is a character such as ``{`` or ``,`` that separates values.
 
     :param pieces: the bytes of the document in UTF-8; a piece may end
         anywhere.
@@ -77,7 +78,7 @@ class Parser:
         self._values_parsed = 0
 
     def parse(self) -> Any:
-        """Return the document.
+        """Parse the whole document, and return it.
 
         :raises: :class:`TooDeep`; :class:`TooManyValues`; ValueError, without
             the place of the error, if the document is not valid JSON.
@@ -91,7 +92,7 @@ class Parser:
         """Parse the next value.
 
         An object or a list in the upper :data:`LEVELS` is parsed member by
-        member, and any other value in one step.
+        member. Any other value, with everything in it, is parsed in one step.
         """
         mark = self._peek()
         if self._level < LEVELS and mark == '{':
@@ -147,10 +148,12 @@ class Parser:
         self._level += 1
 
     def _pass_mark(self, *marks: str) -> str:
-        """Skip the next character, and return it.
+        """Move past the next mark, and return it.
 
-        :param marks: the characters that are allowed there.
-        :raises: ValueError for any other character.
+        White space before it is skipped.
+
+        :param marks: the marks that are allowed there.
+        :raises: ValueError if another character follows.
         """
         mark = self._peek()
         if mark not in marks:

@@ -267,11 +267,11 @@ def _describe_record(rule: phase_record.Record) -> Answer:
 def _read_rule_set(
     context: Any, revision: int | None, rules: repository.Repository
 ) -> _RuleSet:
-    """Read the rules and tables of a revision.
+    """Read the rules and tables of a revision, or those in force instead.
 
     :param revision: the revision of a run; None if it is unknown.
-    :returns: the rules and tables in force, with their own revision, if the
-        revision of the run is unknown or no longer kept.
+    :param rules: the rules in force. They are returned, with their own
+        revision, if the revision of the run is unknown or no longer kept.
     """
     in_force = rules.refresh(context)
     if revision is not None:
@@ -281,7 +281,8 @@ def _read_rule_set(
             stored = rule_object.StoredRule.get_rules_of_revision(
                 context, revision
             )
-            # A rule that became sensitive later is hidden here as well.
+            # A rule that became sensitive after this revision is marked as
+            # sensitive as well, so that answers do not show its content.
             marked = map(stored_rule.mark_if_ever_sensitive, stored['rules'])
             tables = rules.tables_of(context, revision)
             return _RuleSet(rules.with_stored(marked), tables, revision)
@@ -448,8 +449,9 @@ def _find_data(
 def _was_stored_by_run(stored: inspection_data.MachineData, run: Any) -> bool:
     """Return whether the data that Ironic stores belong to a run.
 
-    If they were stored more than :data:`_LONGEST_STORING` after the run, they
-    belong to a later inspection, which has replaced the data of the run.
+    Ironic stores the data of an inspection shortly after its run is stored. If
+    they were stored more than :data:`_LONGEST_STORING` later, they belong to a
+    later inspection, which has replaced the data of the run.
     """
     if stored.stored_at is None or run.created_at is None:
         return False

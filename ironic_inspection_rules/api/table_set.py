@@ -158,8 +158,10 @@ def _decide(
 ) -> TablePlan:
     """Decide which tables to create, change, delete and keep.
 
+    Every given table replaces the stored table with its name, if there is one.
+    Other stored tables are deleted with ``prune``, and kept without it.
+
     :param given: the tables that were posted, or the tables of a revision.
-    :param prune: whether stored tables that were not given are deleted.
     """
     steps = []
     for name, given_table in given.items():
@@ -202,8 +204,9 @@ def _read(
 ) -> dict[str, table.Table]:
     """Read posted tables from their JSON form.
 
-    An exported table has no secret columns. If it is posted again, these are
-    taken from the stored table, by the key of the row.
+    A table that a client has read from the API has no secret columns. If the
+    client posts it again, these are taken from the row with the same key in
+    the stored table.
 
     :raises: InvalidTables if a table is not valid.
     """
@@ -308,9 +311,9 @@ def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
     """Check that the tables and columns that a rule reads exist.
 
     :param in_force: the rules and tables that are stored now.
-    :returns: the revision of the tables that were checked. The rule may be
-        stored only if this is still the revision at that time. None if the
-        rule reads no tables.
+    :returns: the revision of the tables that the rule was checked with. When
+        the rule is stored, this must still be the revision. None if the rule
+        reads no tables.
     :raises: InvalidRule if a table or a column does not exist.
     """
     if not _may_read_tables(rule):

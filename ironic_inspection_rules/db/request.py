@@ -194,8 +194,10 @@ def supersede_request(
 ) -> None:
     """End the open request of a node, if it has one of the given events.
 
-    A worker that processes the request can no longer save anything.
+    A worker that processes the request can no longer save anything. If the
+    node has no open request, nothing is changed.
 
+    :param events: the events of requests that end, e.g. ``continue``.
     :param state: the state that the request ends in.
     :param reason: stored as its last error.
     """
@@ -418,9 +420,10 @@ def list_requests(
     limit: int | None = None,
     after: int | None = None,
 ) -> list[models.RequestRow]:
-    """Read requests in the order in which they were stored.
+    """Read a page of requests in the order in which they were stored.
 
-    :param filters: values that columns must have: ``{'state': 'waiting'}``.
+    :param filters: values that columns must have, e.g. ``{'state':
+        'waiting'}``; empty for all requests.
     :param limit: maximum number of requests; None for all.
     :param after: ``id`` of the last request of the previous page.
     """

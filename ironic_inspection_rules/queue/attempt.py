@@ -8,7 +8,9 @@ request. It may be interrupted, and another worker repeats it. Terms:
 * A *run* is the record of what the rules did. It is stored at the end.
 * A *checkpoint* is the outcome of a phase of rules that need not run again.
 * Errors of the *surroundings*, e.g. of the database, interrupt an attempt, but
-  do not fail the inspection, see :mod:`.surroundings`.
+  do not fail the inspection, see :mod:`.surroundings`. Ironic's code would
+  catch such an error and fail the node. A *guard* around code that Ironic
+  calls replaces the error by Abandoned, which Ironic does not catch.
 * The *fence* refuses commits of a worker that has lost its request, see
   :mod:`.db.fence`.
 """
@@ -123,7 +125,7 @@ class Attempt(inspection.Inspection):
         """Process the request, and prepare its run for :meth:`end`.
 
         * If the inspection fails, the node fails, and the reason is returned.
-        * If the surroundings are to blame, the node is not changed, and
+        * If it fails because of the surroundings, the node does not fail.
           TemporaryFailure is raised, because another attempt may succeed.
 
         :returns: why the request has permanently failed, as recorded on the
@@ -356,7 +358,8 @@ class Attempt(inspection.Inspection):
             try:
                 task.process_event(event)
             finally:
-                # This makes the method of the class visible again.
+                # Without this attribute, the node has the method of its class
+                # again.
                 del task.node.save
         # Ironic must not fail the node for an error of the surroundings, so
         # replace the method with which it fails the node.
@@ -366,7 +369,7 @@ class Attempt(inspection.Inspection):
                 task, request.inventory, request.plugin_data
             )
         finally:
-            # This makes the method of the class visible again.
+            # The task has the method of its class again.
             del task.process_event
         if task.node.provision_state == states.INSPECTFAIL:
             return task.node.last_error or _('Inspection failed.')
@@ -383,8 +386,9 @@ class Attempt(inspection.Inspection):
         * If an error of the surroundings led to the event "fail", Abandoned is
           raised, because the next attempt may succeed.
         * If the event is not possible in the state of the node, the error that
-          led to it is raised. Ironic would raise an error about the state,
-          which would hide it.
+          led to it is raised, or the last error of the node if there is no
+          such error. Ironic would raise an error about the state, which would
+          hide it.
         * Otherwise the event is processed.
 
         :param event: an event of Ironic's state machine, e.g. ``fail``.
@@ -404,7 +408,7 @@ class Attempt(inspection.Inspection):
                 raise ironic_exception.HardwareInspectionFailure(
                     error=task.node.last_error
                 )
-        # The attribute of the task itself is this method.
+        # Call Ironic's method: task.process_event is this method.
         type(task).process_event(task, event, *args, **kwargs)
 
     def _reapply(self) -> str | None:

@@ -101,7 +101,6 @@ class DatabaseQueue:
         * A timeout renews a waiting timeout.
         * For a reapplication with an inventory, a waiting request with the
           same data is returned.
-
         * In all other cases, the new request is refused.
 
         A reapplication without an inventory gets the data that were posted
@@ -174,8 +173,8 @@ class DatabaseQueue:
 
         * If the sender is not trusted and other data wait, AnotherSender is
           raised.
-        * If a reapplication has the same data as the open request, which
-          waits, the open request is returned unchanged.
+        * If the sender is not trusted, the same data wait, and the new request
+          is a reapplication, the open request is returned unchanged.
         * If the new request may replace the open one, the open one gets the
           new data.
         * Otherwise RequestPending is raised.
@@ -596,7 +595,9 @@ def _read_claim(
 ) -> queue_request.Request | None:
     """Build a claimed request with its checkpoints and its data.
 
-    :param claimed: the claimed rows; None if no request was due.
+    :param claimed: the row of the request and the row of its data; None if no
+        request was due.
+    :returns: the request; None if no request was due.
     """
     if claimed is None:
         return None
@@ -616,7 +617,7 @@ def _refuse_other_data(
     present: queue_request.Request,
     sender: str | None,
 ) -> None:
-    """Refuse data of an unknown sender that differ from the waiting data.
+    """Raise an error if data of an unknown sender differ from waiting data.
 
     :param waiting: the ``inventory`` and the ``plugin_data`` that wait.
     :param data: the data of the sender; None if it has sent none.

@@ -319,9 +319,9 @@ class Worker:
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_progress[request.delivery] = ongoing
-        # If all earlier attempts failed, the request itself may have killed
-        # their processes. If it killed this process as well, other deliveries
-        # in progress would also lose an attempt, so it is delivered alone. A
+        # A request at its last attempt may have killed the processes of its
+        # earlier attempts. If it killed this process as well, all deliveries
+        # in progress would lose an attempt, so it is delivered alone. A
         # request without earlier attempts has not killed a process, even if
         # "max_attempts" is one.
         has_one_left = request.attempts == self._settings.max_attempts - 1

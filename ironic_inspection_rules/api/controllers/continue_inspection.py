@@ -114,8 +114,9 @@ def post() -> Any:
 def _check_caller() -> None:
     """Check, as Ironic's controller does, that the caller may post data.
 
-    :raises: HTTPForbidden if the call is disabled; NotFound for an old version
-        of the API; errors of Ironic's policy.
+    :raises: HTTPForbidden if the call is disabled, or if the policy does not
+        allow it; NotFound if the requested version of the API does not have
+        the call.
     """
     # Ironic 35 does not have this option.
     if not getattr(CONF.api, 'enable_ramdisk_endpoints', True):

@@ -102,10 +102,13 @@ LIST = {
 
 
 def get_all(query: Answer) -> Answer:
-    """List a page of rules, with warnings about options that keep them off.
+    """List a page of rules.
 
     The conditions and actions of rules are shown only if ``detail`` or
-    ``fields`` ask for them.
+    ``fields`` ask for them. If an option of Ironic keeps rules from running,
+    the answer also has ``warnings``.
+
+    :param query: the parameters of :data:`LIST`; None for a missing one.
     """
     fields = view.choose_fields(query, view.BRIEF_FIELDS, view.FIELDS)
     limit = api_utils.validate_limit(query['limit'])
@@ -129,7 +132,8 @@ def get_all(query: Answer) -> Answer:
         limit,
         functools.partial(view.represent, fields=fields),
     )
-    # For example, a warning that no conductor has the hook that runs rules.
+    # For example, the option with the hooks of conductors lacks the hook that
+    # runs rules.
     warnings = list(switches.off(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings

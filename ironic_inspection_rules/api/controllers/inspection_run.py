@@ -81,9 +81,10 @@ _RUN_UUID = request.uuid_of(_('a run'))
 
 
 def get_all(node: Any, query: Query) -> Answer:
-    """List the kept runs of a node, newest first, page by page.
+    """List a page of the kept runs of a node, newest first.
 
-    ``phases`` is shown if ``detail`` is set or ``fields`` names it.
+    The field ``phases``, which may be large, is read and shown only if
+    ``detail`` is set or ``fields`` names it.
     """
     fields = view.choose_fields(query, BRIEF_FIELDS, FIELDS)
     limit = api_utils.validate_limit(query['limit'])
@@ -406,8 +407,8 @@ def _place_in_port(
 ) -> tuple[recorded_change.RecordedPlace, Any]:
     """Return the place of a value in a port, and its current value.
 
-    Runs name a port by its MAC address, or by its UUID: the object of a change
-    is, e.g., ``port 52:54:00:12:34:56``.
+    The record of a run names a port by its MAC address, e.g. ``port
+    52:54:00:12:34:56``, or by its UUID. The place has both names.
 
     :param ident: the MAC address or the UUID of the port.
     """

@@ -266,6 +266,7 @@ def _read_facts(
 ) -> Iterator[tuple[str, working_copy.Facts]]:
     """Yield the UUIDs and the facts of machines with a stored inventory.
 
+    Facts are the data that rules read: inventory, plugin data, node and ports.
     The machines are read in portions, because the inventories of all of them
     would take too much memory.
     """

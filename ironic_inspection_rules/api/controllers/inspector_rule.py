@@ -201,9 +201,9 @@ def _represent(
 ) -> dict[str, Any]:
     """Return a rule as clients of ironic-inspector see it.
 
-    :param old_form: its conditions and actions in ironic-inspector's
-        language, which are shown as null if the rule is sensitive; None to
-        omit them.
+    :param old_form: the conditions and actions of the rule in
+        ironic-inspector's language; None to omit them. For a sensitive rule,
+        null is shown instead of them.
     """
     represented = {
         name: rule[name] for name in ('uuid', 'description', 'scope')

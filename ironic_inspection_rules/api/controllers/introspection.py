@@ -203,8 +203,8 @@ def _sort_key(node: Any) -> tuple[datetime.datetime, str]:
     """Return the sort key of a node: when its last inspection began.
 
     Ironic does not keep this time for an inspection that was aborted or that
-    waits in the queue. In this case the time of the last change of the node is
-    used.
+    waits in the queue. In this case, the key has another time: when a node in
+    inspection came into its state, or when the last inspection finished.
     """
     changed_at = node.inspection_finished_at
     if node.provision_state in _IN_INSPECTION:

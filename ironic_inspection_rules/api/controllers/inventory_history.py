@@ -62,8 +62,9 @@ FIND_PART = {'id': args.string}
 def get_all(node: Any, query: Answer) -> Answer:
     """Return a page of the kept inventories of a node, the newest first.
 
-    :param query: ``marker`` is the UUID of the last inventory of the previous
-        page, ``since`` the time of the oldest inventory to list.
+    :param query: ``limit``; ``marker``, the UUID of the last inventory of the
+        previous page; and ``since``, the time of the oldest inventory to list.
+        A missing parameter is None.
     """
     limit = api_utils.validate_limit(query['limit'])
     before_id = None
@@ -143,12 +144,16 @@ def _find_pair(
 def diff(node: Any, query: Answer) -> Answer:
     """Return how the parts of a node differ between two of its inventories.
 
-    Parts are, e.g., its disks and memory modules.
+    Parts are e.g. its disks and memory modules. The inventories are selected
+    in this way:
 
-    :param query: the UUIDs of the two inventories, ``from`` and ``to``. With
-        ``from`` alone, the inventory is compared with the newest one; with
-        ``to`` alone, with the one before it. Without both, the answer is the
-        newest difference.
+    * With ``from`` and ``to``, these two are compared.
+    * With ``from`` alone, it is compared with the newest one.
+    * With ``to`` alone, it is compared with the one before it.
+    * Without both, the newest inventory that differs from the one before it is
+      compared with the one before it.
+
+    :param query: ``from`` and ``to``, the UUIDs of inventories.
     :raises: NotFound if there are no two inventories, or if there is none with
         one of the UUIDs.
     """

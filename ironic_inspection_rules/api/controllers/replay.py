@@ -88,9 +88,9 @@ def post(body: Entry) -> Entry:
 def _compile(
     rules: repository.Repository, revision: int | None, options: str
 ) -> posted_rules.Plans:
-    """Return the compiled rules of a revision, by phase.
+    """Compile the rules of an earlier revision, by phase.
 
-    They are cached, because most inspections ran with the rules of a few
+    The result is cached, because most inspections ran with the rules of a few
     revisions.
 
     :param rules: the rules in force.

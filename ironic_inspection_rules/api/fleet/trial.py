@@ -178,7 +178,7 @@ class Trial:
     ) -> Entry:
         """Try the rules on a machine, and return its entry.
 
-        For instance::
+        For example::
 
             {'uuid': UUID, 'name': 'r1-n7',
              'result': 'failed', 'error': 'too little memory',
@@ -464,11 +464,12 @@ class _Nodes:
 def _fields_by_node(
     object_class: Any, uuid_by_id: Mapping[int, str], rows: Sequence[Entry]
 ) -> Mapping[int, list[Entry]]:
-    """Return the fields of all ports or port groups by node.
+    """Return the fields of ports or port groups, by the ``id`` of their node.
 
     :param object_class: Ironic's class of ports or of port groups.
     :param uuid_by_id: the UUIDs of the nodes by their ``id``.
-    :param rows: the rows of the ports or port groups.
+    :param rows: the rows of the ports or port groups, to which the UUID of the
+        node is added.
     :returns: ``{7: [{'address': '52:54:00:12:34:56', …}]}`` by the ``id`` of
         the node.
     """
