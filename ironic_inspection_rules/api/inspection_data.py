@@ -86,7 +86,7 @@ def find_all(
         failing = [node.uuid for node in nodes]
     # The data of the last inspection of a node, if it failed.
     failed_by_uuid = {}
-    # Skip the query if the caller knows that no inspection failed.
+    # Without such nodes, the query is not needed.
     if failing:
         rows = machine_object.InspectedMachine.list_failed(context, failing)
         failed_by_uuid = {row['node_uuid']: row for row in rows}
@@ -122,8 +122,8 @@ def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
 def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     """Read the stored data of nodes from Swift, several at a time.
 
-    :returns: by UUID of the node: the data, None if there are none, or the
-        error of reading them.
+    :returns: for the UUID of every node, its data; None if there are none, or
+        the error of reading them.
     """
 
     def fetch(node: Any) -> Any:

@@ -6,7 +6,9 @@ A patch is a list of operations, which are applied one after another: ``[{'op':
 'replace', 'path': '/priority', 'value': 5}, {'op': 'copy', 'from':
 '/actions/0', 'path': '/actions/1'}]``. A path is a JSON pointer; its parts are
 here ``actions`` and ``1``. Operations must not read or write some fields, and
-must not make the rule too large.
+must not make the rule too large. Its size is measured with the *budget*, which
+also limits the data that rules work on: its length as JSON, its depth, and the
+time.
 """
 
 import copy

@@ -2,8 +2,9 @@
 
 """The routes of the API: path, method, microversion, policy, status.
 
-Only the lists of nodes are a controller derived from Ironic's: beneath it are
-many calls that are none of this project's.
+:mod:`.routing` describes the fields of a route. The lists of nodes are not in
+this table: they are a controller derived from Ironic's, because many calls of
+Ironic are below them.
 """
 
 from http import client as http_client

@@ -134,6 +134,8 @@ def restore(
 ) -> dict[str, Any]:
     """Put exactly the rules and tables of a revision back in force.
 
+    Stored rules and tables that the revision does not have are deleted.
+
     :param rules: the rules of the revision; ``secret`` marks content that
         readers must not see.
     :param tables: the tables of the revision, including their secrets.
@@ -299,7 +301,8 @@ def _check_rules_that_stay(
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
-        # For every posted rule, the stored rule that it replaces, or None.
+        # For every posted rule, the match with the stored rule that it
+        # replaces; None for a new rule.
         matched = replacement.match(posted, present)
     except exceptions.InvalidRules:
         # Two posted rules have the same UUID, so it is unknown which stored
@@ -366,7 +369,8 @@ def _decide_rules(
     :raises: InvalidRules with the problems of all rules.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
-    # For every posted rule, the stored rule that it replaces, or None.
+    # For every posted rule, the match with the stored rule that it replaces;
+    # None for a new rule.
     matched = replacement.match(posted, present)
     parsed_rules = []
     # The problems by the index of the rule in the request.

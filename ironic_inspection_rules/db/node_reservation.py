@@ -72,7 +72,9 @@ def unlock(node_uuid: str, holder: str) -> bool:
 def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
     """Unlock a node, within a transaction.
 
-    :returns: whether it was locked by this holder.
+    If another holder has locked the node, nothing is changed.
+
+    :returns: whether the node was locked by this holder.
     """
     result: Any = session.execute(
         sa.update(models.Node)
@@ -170,11 +172,12 @@ def stop_clock(
 
 
 def _check_may_get_data(session: orm.Session, node_uuid: str) -> None:
-    """Check that a node is in a state in which machines send data for it.
+    """Check that a node may get data in its state.
 
-    A node that does not exist passes the check.
+    It may get them if it waits for the data of an inspection, or if it was
+    just discovered. A node that does not exist passes the check.
 
-    :raises: Conflict if it is in another state.
+    :raises: Conflict if the node is in another state.
     """
     query = sa.select(models.Node.provision_state)
     query = query.where(models.Node.uuid == node_uuid)

@@ -148,7 +148,7 @@ class Delivery:
     ``max_attempts``
         Number of attempts at a request before its node fails.
     ``retry_interval``
-        Seconds before a request is tried again.
+        Seconds before a request is tried again after its first failure.
     ``pause``
         Waits for a number of seconds; returns True as soon as the worker
         stops.

@@ -63,10 +63,11 @@ class _Records:
 
 
 class QueueMaintenance:
-    """The tasks that keep the queue in order (spec 001 "HA singleton ...").
+    """The tasks that keep the queue in order.
 
-    Only the leader runs them, but it is harmless if two processes do so at the
-    same time.
+    Only the leader runs them (spec 001 "HA singleton periodic task
+    decomposition"), but it is harmless if two processes do so at the same
+    time.
 
     :param requests: the queue.
     :param inspection_timeout: seconds that a node may be in "inspect wait".
@@ -89,7 +90,8 @@ class QueueMaintenance:
         self._report_expiration = report_expiration
         self._wake = wake
         self._settle = settle
-        # The id of the last unprocessed data that was looked at; 0 to start.
+        # The id of the last data that store_data_by_content() looked at; 0 to
+        # begin with the first.
         self._last_stored = 0
         self._kinds_of_records = (
             _Records(
@@ -136,7 +138,7 @@ class QueueMaintenance:
             self._wake()
 
     def unlock_nodes(self) -> None:
-        """Unlock nodes that were locked by dead workers."""
+        """Unlock nodes that were locked by dead workers, some in a round."""
         locked_nodes = node_reservation.list_reserved(
             queue_request.DELIVERY_PREFIX, _CHUNK
         )
@@ -191,7 +193,11 @@ class QueueMaintenance:
             self._wake()
 
     def store_data_by_content(self) -> None:
-        """Store the data of ended requests by content, a few in a round."""
+        """Move data of ended requests to the content store, a few in a round.
+
+        Inspections of a machine with equal data share them in this store, so
+        that they take less space.
+        """
         self._last_stored = unprocessed.store_by_content(
             _MOST_STORED, self._last_stored
         )
@@ -234,7 +240,7 @@ class QueueMaintenance:
 
 
 def _find_deleted_nodes(uuids: Collection[str]) -> set[str]:
-    """Return the UUIDs that no longer belong to a node of Ironic."""
+    """Return the UUIDs for which Ironic has no node, e.g. a deleted one."""
     if not uuids:
         return set()
     nodes = objects.Node.list(

@@ -72,10 +72,10 @@ def make_queue(
 class WorkerService:
     """A worker with all its threads, as the options describe it.
 
-    It has three threads: one takes requests of machines and of operators, one
-    takes power-on requests, and one takes part in the election and runs the
-    periodic tasks of the leader. A listener receives wake-ups, i.e. messages
-    that the queue has a new request.
+    It starts three threads: one takes requests of machines and of operators,
+    one takes power-on requests, and one takes part in the election and runs
+    the periodic tasks of the leader. A listener receives wake-ups, i.e.
+    messages that the queue has a new request.
 
     :param name: the name of the worker.
     :ivar wake: makes the worker poll the queue immediately.

@@ -67,9 +67,9 @@ Answer = dict[str, Any]
 def post(body: Answer) -> Answer:
     """Return what rules would do to a machine, or to a page of a fleet.
 
-    Without posted rules, the rules in force are tried. A posted rule replaces
-    the stored rule with the same UUID or description, and with ``prune`` the
-    posted rules replace all stored ones. Nothing is changed or locked.
+    Without posted rules and tables, the rules in force are tried. Otherwise
+    they are combined with the posted ones, see
+    :func:`.posted_rules.compile_plans`. Nothing is changed or locked.
 
     :param body: selects one machine by ``node`` or ``inventory``, or a fleet
         by ``nodes``.

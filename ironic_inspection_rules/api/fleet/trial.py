@@ -63,11 +63,17 @@ The number is small because their decoded data take much memory.
 class RequestedMachine:
     """One of the machines that a request names or selects.
 
-    ``ident`` is its name or UUID. ``node`` is its :class:`StoredNode`; None if
-    the node does not exist or the caller may not see it. ``facts`` are the
-    data that rules read; None if the rules cannot be tried, and then
-    ``problem`` tells why. ``source`` is the inspection data from which the
-    facts are built.
+    ``ident``
+        Its name or UUID in the request.
+    ``node``
+        Its :class:`StoredNode`; None if the node does not exist or the caller
+        may not see it.
+    ``facts``
+        The data that rules read; None if the rules cannot be tried.
+    ``source``
+        The inspection data from which the facts are built.
+    ``problem``
+        Why the rules cannot be tried; None if they can.
     """
 
     ident: str
@@ -94,8 +100,17 @@ class _WaitingEntry:
 class Trial:
     """A dry run of rules on many machines, one after another.
 
-    ``refusals`` finds changes that could not be saved. ``in_force`` are the
-    rules to compare with; None to compare with none.
+    ``plans``
+        The rules to try, by phase.
+    ``phases``
+        The names of the phases to evaluate.
+    ``limits``
+        How much time and how many operations the rules may take, by phase.
+    ``refusals``
+        Finds changes that could not be saved, e.g. a name that another node
+        has.
+    ``in_force``
+        The rules to compare the tried rules with; None to compare with none.
     """
 
     plans: posted_rules.Plans
@@ -243,11 +258,9 @@ class Trial:
         differences = difference.between(
             present.facts, outcome.facts, facts.ports
         )
-        differs = bool(differences)
-        if replay.failure_key(outcome.error) != replay.failure_key(
-            present.error
-        ):
-            differs = True
+        failure = replay.failure_key(outcome.error)
+        present_failure = replay.failure_key(present.error)
+        differs = bool(differences) or failure != present_failure
         compared: Entry = {
             'changes': [
                 change.with_before() for change in differences.changes
