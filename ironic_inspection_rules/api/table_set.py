@@ -113,8 +113,10 @@ def decide(
 ) -> TablePlan:
     """Decide what happens to the stored tables when tables are posted.
 
-    :param posted: the JSON form of tables by name, not checked yet; None keeps
-        all stored tables, regardless of ``prune``.
+    The posted tables are checked first.
+
+    :param posted: the JSON form of tables by name; None keeps all stored
+        tables, regardless of ``prune``.
     :param prune: whether stored tables that were not posted are deleted.
     :param in_force: the rules and tables that are stored now.
     :param built_in: the tables of the built-in file, which no request changes.
@@ -179,13 +181,14 @@ def _decide(
 
 
 def _refuse_built_in(given: Any, built_in: table.Tables) -> None:
-    """Check that none of the given tables is built-in.
+    """Raise an error if a given table has the name of a built-in one.
 
-    :param given: tables by name, or any other value that was posted.
-    :raises: InvalidTables that names all built-in tables among them.
+    :param given: tables by name. Any other posted value is ignored, because it
+        is refused later.
+    :raises: InvalidTables with all of these names.
     """
     if not isinstance(given, Mapping):
-        # table_form.read_all() refuses a value that is not a mapping.
+        # table_form.read_all() refuses this value.
         return
     problems = []
     for name in built_in:

@@ -5,8 +5,11 @@
 A *run* is the record of what the rules did in one inspection: which rules
 matched, and what they changed. The last runs of a node are kept. *Explain*
 finds in these records which rule has set a value, or why a rule did not match.
+The *place* of a value is an object and a path, by which runs record changes,
+e.g. the node and ``/extra/rack``.
+
 A sensitive rule has content that most clients must not see, so answers about
-such a rule have only its UUID.
+it have only its UUID.
 """
 
 import functools
@@ -228,7 +231,9 @@ def _describe_change(
 
     :param attribution: the attribution, which has the change as its
         ``setting``. The change was not made by a sensitive rule.
-    :param place: the place of the value now.
+    :param place: the place that the client asks for. At the time of the
+        change, the value may have been at another place, e.g. in another item
+        of a list.
     :param value_now: the value at the place now, ABSENT or UNKNOWN.
     :param rule: the record of the rule in the run that made the change.
     :returns: the answer for clients, except that its ``run`` is the
@@ -259,8 +264,8 @@ def _describe_change(
             'sensitive_rules': list(attribution.possible_setters),
         }
     )
-    # An action may have conditions, and may be repeated in a loop. The record
-    # has an entry for every time that it ran or did not run, and why.
+    # If an action has conditions, the record of the rule has entries that say
+    # whether the action ran, and why. Show the entries of this action.
     conditions_of_action = [
         decision
         for decision in rule.get('when', ())
@@ -280,6 +285,9 @@ def _not_found_error(
     possible_setters: tuple[str, ...],
 ) -> exceptions.NotFound:
     """Build the error of ``explain`` for a value that no kept run has set.
+
+    The message also has the reasons for which the answer may be incomplete,
+    e.g. that a sensitive rule may have set the value.
 
     :param count_of_runs: the number of runs that are kept of the node.
     :param path_or_trait: the path or the trait of the query.

@@ -183,10 +183,10 @@ def by_filters(
         for name, value in filters.items()
         if value is not None
     }
-    # List the page without the filter by conductor first. With this filter,
-    # Ironic reads a page, then removes the nodes of other conductors, and
-    # treats a page that became shorter as the last one. So only a list without
-    # it shows whether more nodes follow.
+    # List the page without the filter by conductor first, to find out whether
+    # more nodes follow. With this filter, Ironic reads a page, removes the
+    # nodes of other conductors, and takes a page that became shorter for the
+    # last one.
     conductor = query.pop('conductor', None)
     limit = limit or MOST
     uuids, has_more = node_list.list_uuids(query, limit, marker)
