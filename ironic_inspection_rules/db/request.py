@@ -45,35 +45,24 @@ def find_or_create_request(
 ) -> tuple[models.RequestRow, bool]:
     """Store a request of a node, unless the node's open request continues.
 
-    These steps are one transaction:
-
-    1. ``accept`` is called, and may change the node or refuse the request.
-    2. If the node has an open request, ``reason_to_end`` decides about it. If
-       it continues, it is returned, and no request is stored.
-    3. Otherwise the open request ends: a worker that processes it can no
-       longer save anything.
-    4. The new request and its data are stored.
+    All of this is one transaction. If the open request does not continue, it
+    ends: a worker that processes it can no longer save anything.
 
     :param values: column values of the new request. Required are ``uuid``,
-        ``node_uuid``, ``event``, ``state``, and ``version``, the version of
-        the versioned object that can show the row.
+        ``node_uuid``, ``event``, ``state`` and ``version``.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
-        ``posted``, whether a ramdisk posted them; None if the request needs
-        no data.
-    :param accept: accepts the request for its node; None to accept any. It may
-        raise an error, which undoes everything. It returns when the inspection
-        began if the request is the first one of the inspection, and otherwise
-        None; see :func:`.node_reservation.stop_clock`.
-    :param reason_to_end: called with the current open request and the result
-        of ``accept``; returns the reason why that request ends, e.g. that it
-        belongs to an earlier inspection; None if it continues.
+        ``posted``, whether a ramdisk posted them; None for no data.
+    :param accept: called first, see :func:`.node_reservation.stop_clock`. It
+        may change the node, or raise an error to refuse the request. None to
+        accept any request.
+    :param reason_to_end: called with the open request and the result of
+        ``accept``; returns why that request ends; None if it continues.
     :param state_of_ended: the state of a request that the new one replaces.
     :param yields_for: seconds by which the request is due later: requests
         that are stored in this time without a delay are delivered before it.
     :returns: the open request of the node, and whether it is the new one.
-    :raises: RequestPending if another process stores a request meanwhile, or
-        if the open request that should end changes meanwhile. The caller tries
-        again.
+    :raises: RequestPending if another process stores a request, or changes the
+        open one that should end, meanwhile. The caller tries again.
     """
     node_uuid = values['node_uuid']
     try:
@@ -112,8 +101,7 @@ def find_or_create_request(
             session.add(row)
             return row, True
     except db_exc.DBDuplicateEntry as exc:
-        # Two processes have found no open request, and the other one has
-        # stored its request first.
+        # Another process has stored a request since the query.
         raise exceptions.RequestPending(node_uuid) from exc
 
 

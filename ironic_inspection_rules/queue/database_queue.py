@@ -136,21 +136,10 @@ class DatabaseQueue:
         if event == queue_request.REAPPLY and inventory is not None:
             # The data come from an operator, not from the machine.
             trusted = False
-        # A power-on and a posted inventory are steps of an inspection: they
-        # stop its timeout, and are refused in some states of the node. Other
-        # requests are accepted for any node.
-        accept = None
-        is_power_on = event == queue_request.POWER_ON
-        if self._accept and (is_power_on or event == queue_request.CONTINUE):
-            accept = functools.partial(
-                self._accept, node_uuid=node_uuid, starting=is_power_on
-            )
         request = None
         while request is None:
             # None means that another process changed the open request first.
-            request = self._try_put(
-                node_uuid, event, data, values, accept, trusted
-            )
+            request = self._try_put(node_uuid, event, data, values, trusted)
         # Call them only after the commit, because the workers that they wake
         # could not find the request before.
         for function in self._after_put:
@@ -163,34 +152,29 @@ class DatabaseQueue:
         event: str,
         data: dict[str, typing.Any] | None,
         values: dict[str, typing.Any],
-        accept: Accept | None,
         trusted: bool,
     ) -> queue_request.Request | None:
         """Try once to store a request, or to renew the open one.
 
-        A new request is stored unless the open request of the node goes on.
-        If it goes on, there are these cases:
-
-        * If the sender is not trusted and other data wait, AnotherSender is
-          raised.
-        * If the sender is not trusted, the same data wait, and the new request
-          is a reapplication, the open request is returned unchanged.
-        * If the new request may replace the open one, the open one gets the
-          new data.
-        * Otherwise RequestPending is raised.
-
         :param data: the ``inventory`` and the ``plugin_data`` to store, and
             whether a ramdisk ``posted`` them; None for no data.
         :param values: the columns ``checkpoints`` and ``sender``.
-        :param accept: called with the session, see
-            :func:`.db.request.find_or_create_request`.
         :param trusted: whether the sender has proved to be the machine.
         :returns: the stored request; None if another process was faster.
         :raises: the errors of :meth:`put`.
         """
+        is_power_on = event == queue_request.POWER_ON
         first_state = state.WAITING
-        if event == queue_request.POWER_ON:
+        if is_power_on:
             first_state = state.STARTING
+        # A power-on and a posted inventory are steps of an inspection: they
+        # stop its timeout, and are refused in some states of the node. Other
+        # requests are accepted for any node.
+        accept = None
+        if self._accept and (is_power_on or event == queue_request.CONTINUE):
+            accept = functools.partial(
+                self._accept, node_uuid=node_uuid, starting=is_power_on
+            )
         new_row = {
             **values,
             'uuid': uuidutils.generate_uuid(),
@@ -212,9 +196,36 @@ class DatabaseQueue:
             )
         except exceptions.RequestPending:
             return None
-        open_request = _read_request(row)
         if is_new:
-            return open_request
+            return _read_request(row)
+        return self._try_renew(row, event, data, values, trusted)
+
+    def _try_renew(
+        self,
+        row: typing.Any,
+        event: str,
+        data: dict[str, typing.Any] | None,
+        values: dict[str, typing.Any],
+        trusted: bool,
+    ) -> queue_request.Request | None:
+        """Try once to renew an open request, which goes on.
+
+        There are these cases:
+
+        * If the sender is not trusted and other data wait, AnotherSender is
+          raised.
+        * If the sender is not trusted, the same data wait, and the new request
+          is a reapplication, the open request is returned unchanged.
+        * If the new request may replace the open one, the open one gets the
+          new data.
+        * Otherwise RequestPending is raised.
+
+        :param row: the row of the open request.
+        :param event: the event of the new request. The other parameters are
+            those of :meth:`_try_put`.
+        :returns: the open request; None if another process was faster.
+        """
+        open_request = _read_request(row)
         may_renew = queue_request.displaces(event, open_request)
         if not trusted and (may_renew or open_request.state == state.WAITING):
             # An unknown sender may only repeat the data that already wait.
@@ -230,7 +241,7 @@ class DatabaseQueue:
                     # The open request already does what this one asks for.
                     return open_request
         if not may_renew:
-            raise exceptions.RequestPending(node_uuid)
+            raise exceptions.RequestPending(open_request.node_uuid)
         # Renew the request only if it still has the token that was read. If a
         # worker has claimed it since then, it has another token, and its
         # present data are already being processed.

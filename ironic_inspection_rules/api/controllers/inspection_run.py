@@ -298,15 +298,7 @@ def _not_found_error(
         value.
     """
     port = _find_port(node, port_ident)
-    name_of_value = path_or_trait
-    if port_ident is not None:
-        port_name = port_ident
-        if port is not None:
-            port_name = port.address
-        name_of_value = _('%(path)s of port %(port)s') % {
-            'path': path_or_trait,
-            'port': port_name,
-        }
+    name_of_value = _name_value(path_or_trait, port_ident, port)
     if not CONF.inspection_rules.keep_runs:
         return exceptions.NotFound(
             _(
@@ -349,6 +341,28 @@ def _not_found_error(
             % ', '.join(possible_setters)
         )
     return exceptions.NotFound(' '.join(sentences))
+
+
+def _name_value(
+    path_or_trait: str | None, port_ident: str | None, port: Any
+) -> str | None:
+    """Return the name of a value for a message.
+
+    A value of a port is e.g. ``/extra/rack of port 52:54:00:00:00:01``.
+
+    :param port_ident: the MAC address or UUID in the query; None without a
+        port.
+    :param port: the port; None if the node has no such port.
+    """
+    if port_ident is None:
+        return path_or_trait
+    port_name = port_ident
+    if port is not None:
+        port_name = port.address
+    return _('%(path)s of port %(port)s') % {
+        'path': path_or_trait,
+        'port': port_name,
+    }
 
 
 def _find_place(

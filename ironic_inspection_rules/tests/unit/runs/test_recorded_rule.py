@@ -66,7 +66,8 @@ class ReadTestCase(base.TestCase):
     def test_another_one_is_found_by_its_change(self):
         trail = recorded_rule.read(TOLD, {UUID: None}).follow(PLACE)
         self.assertEqual(
-            (CHANGE, True, False), (trail.change, trail.is_set, trail.may_be_set)
+            (CHANGE, True, False),
+            (trail.change, trail.is_set, trail.may_be_set),
         )
 
 
