@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Leases: how workers claim requests, and for how long they hold them.
+"""Leases: how workers claim inspection requests, and how long they hold them.
 
-All times come from the clock of the database. Any worker may claim a request
-whose lease has expired. Until it is claimed or taken back, its row keeps the
-name of the worker that held it, and the delivery of this worker may still end
-the request.
+A worker *claims* a request that is due. It then holds the request by a *lease*
+of some seconds, and prolongs the lease until it has processed the request.
+This is one *delivery* of the request, and it has a number, the *token*. The
+row of the request has
+
+- ``worker``, the name of the worker that holds the request;
+- ``token``, the token of the last delivery;
+- ``due_at``, the end of the lease while a worker holds the request, and
+  otherwise the time from which a worker should claim it. It is in seconds by
+  the clock of the database, like all times here.
+
+After the end of the lease, any worker may claim the request. Until a worker
+claims it or the leader takes it back, the row keeps the name of the previous
+worker, and the delivery of this worker may still end the request.
 
 No function here waits for a row that another transaction has locked: a process
 that stalls in the middle of a transaction delays only its own request. Rows
@@ -30,7 +40,7 @@ _MOST_CANDIDATES = 8
 """Maximum number of requests that a search for one request reads at once."""
 
 MAX_DELAY = 30.0
-"""Longest delay before a request is delivered again, in seconds."""
+"""Longest delay after a failed delivery before the next one, in seconds."""
 
 SECONDS_TO_YIELD = 600.0
 """For how long a reapplication lets posted inventories go first."""
@@ -45,10 +55,11 @@ _MOST_PER_ROUND = 500
 class Claimed(typing.NamedTuple):
     """A claimed request, as a delivery gets it.
 
-    ``data`` are the data to process, if any. ``was_due`` tells whether the due
+    ``data`` are the data to process, if any. ``was_due`` is whether the due
     time of the request had come. It is False for a reapplication that was
-    delivered early, before it had let other requests go first for the full
-    time.
+    claimed before its due time, because no other request was waiting. It is
+    also False if another worker held the request before, because its due time
+    was then only the end of the lease.
     """
 
     request: models.RequestRow
@@ -82,18 +93,19 @@ def read_clock() -> float:
 class Search:
     """Finds requests that are due, for one thread of workers.
 
-    Requests that only other workers can serve are skipped row by row, which
-    takes seconds if a hundred thousand of them wait. A thread therefore reads
-    them only once per lease. Until then, a search skips all requests that were
-    due before the first request that the previous search read. It still goes
-    back one lease further than that, to find requests whose transaction
-    commits late.
+    Some workers can serve only the requests of some nodes. If a hundred
+    thousand requests for other workers wait, it takes seconds to skip them,
+    because the database skips them row by row. A thread therefore begins a
+    search with the oldest request only once per lease. Its other searches
+    begin with the due time of the first request that the previous search
+    found, minus one lease. Requests whose transaction commits late may be due
+    within this lease.
 
     :param lease: seconds that a worker holds a request before it must prolong
         its lease.
     :param states: states of the requests to find.
-    :param served: the condition of requests that the workers can serve; None
-        if they serve all requests.
+    :param served: the SQL condition of requests that the workers can serve;
+        None if they serve all requests.
     """
 
     def __init__(
@@ -104,12 +116,13 @@ class Search:
     ) -> None:
         self._lease = lease
         self._serves_all = served is None
-        deliverable = _deliverable(lease)
-        self._is_deliverable = sa.or_(*deliverable)
-        # Every request to find is in one of these ranges of the index.
+        may_be_claimed = _deliverable(lease)
+        self._is_deliverable = sa.or_(*may_be_claimed)
+        # One condition per range of the index. Every request to find meets
+        # exactly one of them.
         self._ranges: list[sa.ColumnElement[bool]] = []
         for state in states:
-            for condition in deliverable:
+            for condition in may_be_claimed:
                 in_range = sa.and_(
                     models.RequestRow.state == state,
                     condition,
@@ -118,10 +131,12 @@ class Search:
                 if served is not None:
                     in_range = sa.and_(in_range, served)
                 self._ranges.append(in_range)
-        # Requests that were due up to this time are skipped; 0 for none.
-        self._looked_until = 0.0
-        # When to look at all requests again, on the monotonic clock.
-        self._look_again_at = -math.inf
+        # A search skips requests that were due up to this time, in seconds by
+        # the clock of the database; 0 to skip none.
+        self._skip_until = 0.0
+        # The time of the next search that skips none, on the monotonic clock
+        # of this host.
+        self._read_all_at = -math.inf
 
     def claim(self, worker: str) -> Claimed | None:
         """Claim the request that has been due longest, for a worker.
@@ -130,7 +145,7 @@ class Search:
         :returns: the request with its data; None if no request is due, or if
             all due requests are locked or claimed by other workers.
         """
-        candidates = self._look()
+        candidates = self._read_candidates()
         while candidates:
             for candidate in candidates:
                 claimed = _claim(
@@ -138,60 +153,64 @@ class Search:
                 )
                 if claimed is not None:
                     return claimed
-            # Other workers have claimed or locked all of these. Try the next
-            # ones, because a process may hold its locks for a long time.
-            candidates = self._look(after=candidates[-1])
+            # Other workers have claimed or locked all of these requests. Try
+            # the next ones, because a process may hold its locks for a long
+            # time.
+            candidates = self._read_candidates(after=candidates[-1])
         return None
 
     def is_any_due(self) -> bool:
         """Return whether any request is due, even if it is locked."""
-        return bool(self._look())
+        return bool(self._read_candidates())
 
-    def _look(self, after: _Candidate | None = None) -> list[_Candidate]:
-        """Read the next due requests, sorted by their due time.
+    def _read_candidates(
+        self, after: _Candidate | None = None
+    ) -> list[_Candidate]:
+        """Read a few requests that may be claimed, sorted by their due time.
 
-        If the workers serve only some of the nodes, the first look also
-        records the time before which no request is for them. Later looks start
-        at this time until a lease has passed.
+        If the workers serve only some of the nodes, the beginning of a search
+        also sets ``self._skip_until``, so that the next search skips requests
+        for other workers.
 
-        :param after: the last request of the previous look; None to start with
-            the first one.
+        :param after: the last request that the previous call returned, to
+            continue a search; None to begin one.
         """
-        if time.monotonic() >= self._look_again_at:
-            # Look at all requests again once per lease.
-            self._looked_until = 0.0
-            self._look_again_at = time.monotonic() + self._lease
-        candidates = _due_requests(
-            self._ranges, due_after=self._looked_until, last_read=after
+        if time.monotonic() >= self._read_all_at:
+            self._skip_until = 0.0
+            self._read_all_at = time.monotonic() + self._lease
+        candidates = _read_due_requests(
+            self._ranges, due_after=self._skip_until, last_read=after
         )
-        if after is None and not self._serves_all:
-            # All requests due before the first candidate are for other
-            # workers.
-            if candidates:
-                first = candidates[0]
-                # The first candidate may be due in the future, see
-                # _deliverable(). MySQL returns the time as a Decimal, but the
-                # column as a float.
-                nothing_until = min(first.due_at, float(first.looked_at))
-            else:
-                nothing_until = read_clock()
-            # Go back by one lease, because a transaction may commit a request
-            # after its due time. It cannot be later than that, because the
-            # database ends transactions that stall, see
-            # transaction.limit_waits().
-            self._looked_until = nothing_until - self._lease
+        if after is not None or self._serves_all:
+            return candidates
+        # All requests that were due before the first candidate are for other
+        # workers.
+        if candidates:
+            first = candidates[0]
+            # The first candidate may be due in the future, see
+            # _deliverable(). MySQL returns the time as a Decimal, but the
+            # column as a float.
+            nothing_until = min(first.due_at, float(first.looked_at))
+        else:
+            nothing_until = read_clock()
+        # Go back by one lease, because a transaction may commit a request
+        # after its due time. It cannot be later than that, because the
+        # database ends transactions that stall, see
+        # transaction.limit_waits().
+        self._skip_until = nothing_until - self._lease
         return candidates
 
 
-def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return two conditions; a request is due if it meets one of them.
+def _due_conditions(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return two SQL conditions; a request is due if it meets either of them.
 
-    The first condition holds if the due time has come. The second holds if the
-    due time is later than any lease or delay can end. In this case either the
-    clock was set back, or the request is a reapplication, which lets posted
-    inventories go first for a while and is delivered when there are none.
+    1. The due time has come.
+    2. The due time is later than any lease or delay can end. Then either the
+       clock of the database was set back, or the request is a reapplication
+       that lets posted inventories go first, see :func:`_deliverable`.
 
-    Each condition is a range of the index, see :func:`limited`.
+    The conditions are separate, because each of them is one range of the
+    index, see :func:`select_first_rows`.
 
     :param lease: seconds that a worker holds a request.
     """
@@ -205,31 +224,38 @@ def due(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return three conditions; a request may be claimed if it meets any.
+    """Return three SQL conditions; a request may be claimed if it meets any.
 
-    ``due_at`` is the end of a lease, the end of a delay after a failed
-    attempt, or the time of storing. A request may be claimed if
+    The due time of most requests is the time when they were stored, the end
+    of a lease, or the end of a delay after a failed delivery. These requests
+    may be claimed when this time has come.
 
-    1. that time has come;
-    2. that time is later than any lease or delay ends, see :func:`due`;
-    3. that time is between these two, no worker holds the request, and the
-       request does not wait for a delay: either it was never put off, or it is
-       due later than any delay ends. Then the clock was set back, or it lets
-       other requests go first.
+    A reapplication is due :data:`SECONDS_TO_YIELD` later than that, so that
+    posted inventories are due earlier and are claimed first. If there are
+    none, it may be claimed before its due time, but not before the end of a
+    delay. If a delivery fails after the due time, the reapplication is then
+    treated like any other request.
 
-    The due time of a reapplication is :data:`SECONDS_TO_YIELD` later than the
-    time of storing, so that posted inventories are due earlier and come first.
-    If there are none, the reapplication may be claimed immediately. After a
-    failed attempt, its due time is the end of the delay plus
-    :data:`SECONDS_TO_YIELD`, and it may be claimed when the delay is over. If
-    it had been due already, it is put off like any other request.
+    The conditions are:
 
-    The three conditions are not combined, because every condition is read with
-    its own range of the index, see :func:`limited`.
+    1. The due time has come.
+    2. The due time is later than any lease or delay can end, see
+       :func:`_due_conditions`.
+    3. The due time is between these two, but the request waits neither for
+       the end of a lease nor for the end of a delay. Either no delivery of it
+       has failed, or its due time is later than any delay can end.
+
+    A reapplication that waits for the end of a delay meets neither the second
+    nor the third condition.
+
+    The conditions are separate, because each of them is one range of the
+    index, see :func:`select_first_rows`.
     """
     row = models.RequestRow
-    is_past, is_far_off = due(lease)
+    is_past, is_far_off = _due_conditions(lease)
     was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
+    # A reapplication is due SECONDS_TO_YIELD after the end of its delay. The
+    # delay is not over yet if that is later than SECONDS_TO_YIELD from now.
     end_of_yielding = clock.now() + SECONDS_TO_YIELD
     has_delay_left = sa.and_(
         row.event == _REAPPLY,
@@ -253,19 +279,20 @@ def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     )
 
 
-def _due_requests(
+def _read_due_requests(
     ranges: Iterable[sa.ColumnElement[bool]],
     due_after: float,
     last_read: _Candidate | None = None,
 ) -> list[_Candidate]:
     """Read a few requests that may be claimed, sorted by their due time.
 
-    No row is locked, so another worker may claim the requests meanwhile.
+    The rows are not locked, so another worker may claim the requests before
+    the caller does.
 
-    :param ranges: conditions; a request that meets one of them may be claimed.
-    :param due_after: skip requests that are due at this time or earlier,
-        because they are for other workers; in seconds since 1970. 0 to skip
-        none.
+    :param ranges: SQL conditions; a request that meets one of them may be
+        claimed.
+    :param due_after: skip requests that are due at this time or earlier; in
+        seconds since 1970. 0 to skip none.
     :param last_read: the last request that the previous call returned; only
         the requests after it are read. None to start with the first request.
     :returns: at most :data:`_MOST_CANDIDATES` requests.
@@ -275,47 +302,56 @@ def _due_requests(
     if last_read is not None:
         is_later = row.due_at > last_read.due_at
         # Requests that are due at the same time are sorted by id.
-        is_next = sa.and_(
+        has_higher_id = sa.and_(
             row.due_at == last_read.due_at, row.id > last_read.id
         )
-        further_conditions.append(sa.or_(is_later, is_next))
+        further_conditions.append(sa.or_(is_later, has_higher_id))
     if due_after:
         further_conditions.append(row.due_at > due_after)
-    branches = [sa.and_(in_range, *further_conditions) for in_range in ranges]
+    conditions = []
+    for in_range in ranges:
+        conditions.append(sa.and_(in_range, *further_conditions))
     # Use the clock of the database, as due_at does; the clock of this host may
     # differ.
     looked_at = clock.now().label('looked_at')
-    columns = [row.id, row.token, row.due_at, row.worker, looked_at]
-    query = limited(
-        columns, branches, order=[row.due_at, row.id], limit=_MOST_CANDIDATES
+    query = select_first_rows(
+        [row.id, row.token, row.due_at, row.worker, looked_at],
+        conditions,
+        order=[row.due_at, row.id],
+        limit=_MOST_CANDIDATES,
     )
     rows = transaction.read_rows(query.order_by('due_at', 'id'))
     return [_Candidate(**values) for values in rows]
 
 
-def limited(
+def select_first_rows(
     columns: list[typing.Any],
-    branches: list[sa.ColumnElement[bool]],
+    conditions: list[sa.ColumnElement[bool]],
     order: list[typing.Any],
     limit: int,
 ) -> typing.Any:
-    """Build a query for the first rows that meet one of several conditions.
+    """Build a query for the first rows that meet any of several conditions.
 
-    The query is a union of one query per condition. Its rows are not sorted.
+    A row should meet at most one of the conditions, because the query returns
+    it once per condition. The query is not sorted. If the caller sorts it, the
+    limit then keeps the first rows of all.
 
     :param columns: the columns to read.
-    :param branches: the conditions, each of which is a range of an index.
-    :param order: the columns that decide which rows of a range come first.
+    :param conditions: the conditions. The rows that meet one of them are one
+        range of an index, e.g. all rows with a state and a due time in the
+        past.
+    :param order: the columns by which the first rows of a range are chosen.
     :param limit: maximum number of rows of a range, and in total.
     """
-    # Every query reads only the beginning of its range. With a single query
-    # and an OR of all conditions, the database would read and sort all rows.
-    # The subquery is needed because SQLite accepts the order and the limit of
-    # a part of a union only in a subquery.
+    # Build one query per range, which reads only the beginning of the range.
+    # With a single query and an OR of all conditions, the database would read
+    # and sort all rows.
     queries = []
-    for branch in branches:
-        first_rows = sa.select(*columns).where(branch)
+    for condition in conditions:
+        first_rows = sa.select(*columns).where(condition)
         first_rows = first_rows.order_by(*order).limit(limit)
+        # SQLite accepts the order and the limit of a part of a union only in
+        # a subquery.
         queries.append(sa.select(first_rows.subquery()))
     return sa.union_all(*queries).limit(limit)
 
@@ -329,17 +365,15 @@ def _claim(
 ) -> Claimed | None:
     """Claim a request for a worker, and read it in the same transaction.
 
-    The worker gets a new token and a lease that starts now. The row must not
-    be read after the commit: if the worker stalled before reading it, it might
-    read the token of another worker that has claimed the request since then,
-    and the fence would let both workers write.
+    The request gets a new token, and a lease that starts now.
 
-    The row is locked by primary key and with SKIP LOCKED, so that a worker
-    that stalls with the lock does not block others, and MySQL locks no gap.
-    SQLite has no row locks, but refuses a write of a transaction whose
-    snapshot is outdated.
+    SQLite has no row locks. Two workers still cannot claim the same request,
+    because SQLite refuses a write of a transaction whose snapshot is outdated.
 
-    :param is_deliverable: the condition of requests that may be claimed.
+    :param candidate: the request to claim, as it was read without a lock.
+    :param worker: the name of the worker.
+    :param lease: duration of the lease, in seconds.
+    :param is_deliverable: the SQL condition of requests that may be claimed.
     :returns: the request and the data to process; None if the request is
         locked, or was claimed or changed since it was read.
     """
@@ -366,6 +400,9 @@ def _claim(
             token=candidate.token + 1,
             due_at=clock.now() + lease,
         )
+        # Read the row before the commit. If this worker read it later and
+        # stalled before that, another worker might have claimed the request,
+        # and both would have the same token.
         request, data_of_request = session.execute(query).one()
         # If a worker has held the request, due_at was only the end of its
         # lease.
@@ -393,9 +430,10 @@ def lock(
 ) -> bool:
     """Lock a request until the end of the transaction, without waiting.
 
-    :param conditions: conditions that the request must still meet.
-    :returns: False if another transaction has locked the request, or if it is
-        gone or does not meet the conditions.
+    :param id_: the primary key of the request.
+    :param conditions: SQL conditions that the request must meet.
+    :returns: whether the request is locked now. False if another transaction
+        has locked it, or if it is gone or does not meet the conditions.
     """
     query = sa.select(models.RequestRow.id)
     query = query.where(models.RequestRow.id == id_, *conditions)
@@ -409,10 +447,9 @@ def prolong_requests(
 ) -> set[tuple[str, int]]:
     """Prolong the leases of the requests that a worker processes.
 
-    This is the heartbeat of the worker. Every lease is prolonged in its own
-    transaction, so that one lease neither waits for another nor fails with it.
-    The lease of a locked request is not prolonged: another transaction is
-    about to change the request, and no worker can claim it meanwhile.
+    This is the heartbeat of the worker. The lease of a locked request is not
+    prolonged: another transaction is about to change the request, and no
+    worker can claim it meanwhile.
 
     :param deliveries: pairs of the UUID of a request and the token of its
         delivery.
@@ -422,8 +459,10 @@ def prolong_requests(
     """
     row = models.RequestRow
     prolonged = set()
-    passed_over = []
-    for id_, (uuid, token) in _open_deliveries(deliveries).items():
+    skipped = []
+    for id_, (uuid, token) in _read_open_deliveries(deliveries).items():
+        # Use a transaction per lease, so that a lease neither waits for
+        # another one nor fails with it.
         with transaction.writer() as session:
             is_locked_by_us = lock(
                 session,
@@ -437,23 +476,24 @@ def prolong_requests(
                 _change(session, id_, due_at=clock.now() + lease)
                 prolonged.add((uuid, token))
             else:
-                passed_over.append((uuid, token))
-    if not passed_over:
+                skipped.append((uuid, token))
+    if not skipped:
         return prolonged
-    # Other transactions have locked these requests, or they have ended since
-    # they were read. The requests that are still open are not lost.
-    return prolonged.union(_open_deliveries(passed_over).values())
+    # Another transaction has locked a skipped request, or has changed it since
+    # it was read. The worker still holds it if it is open with this token.
+    still_held = _read_open_deliveries(skipped).values()
+    return prolonged.union(still_held)
 
 
-def _open_deliveries(
+def _read_open_deliveries(
     deliveries: Iterable[tuple[str, int]],
 ) -> dict[int, tuple[str, int]]:
-    """Read which of these deliveries are the last one of an open request.
+    """Read which deliveries are the last delivery of an open request.
 
-    :param deliveries: pairs of the UUID of a request and the token of its
-        delivery.
-    :returns: these pairs by the ``id`` of the request, e.g. ``{17: (UUID,
-        3)}``.
+    :param deliveries: pairs of the UUID of a request and the token of a
+        delivery of it.
+    :returns: the pairs whose request is open and has this token, by the ``id``
+        of the request: ``{17: (UUID, 3)}``.
     """
     row = models.RequestRow
     uuid_and_token = sa.tuple_(row.uuid, row.token)
@@ -470,14 +510,15 @@ def _open_deliveries(
 def expire_leases(
     lease: float, states: Iterable[str]
 ) -> list[models.RequestRow]:
-    """Take back requests from workers whose lease has expired.
+    """Take back open requests from workers whose lease has expired.
 
     The requests then have no worker, and stay due.
 
+    :param lease: seconds that a worker holds a request.
     :param states: states of the requests to take back.
     :returns: the requests as they were before, but with their new token.
     """
-    return _take_lapsed(
+    return _change_due_requests(
         lease,
         states,
         {'worker': None},
@@ -489,14 +530,15 @@ def expire_leases(
 def claim_unsettled(
     lease: float, states: Iterable[str]
 ) -> list[models.RequestRow]:
-    """Lease the ended requests whose nodes may not be in a final state.
+    """Lease the ended requests whose nodes may not be in a final state yet.
 
     Other calls do not return them again until this lease has expired.
 
+    :param lease: duration of the lease, in seconds.
     :param states: states of the requests to lease.
     :returns: the requests as they were before, but with their new token.
     """
-    return _take_lapsed(
+    return _change_due_requests(
         lease,
         states,
         {'due_at': clock.now() + lease},
@@ -504,53 +546,58 @@ def claim_unsettled(
     )
 
 
-def _take_lapsed(
+def _change_due_requests(
     lease: float,
     states: Iterable[str],
     values: Mapping[str, typing.Any],
     *conditions: sa.ColumnElement[bool],
 ) -> list[models.RequestRow]:
-    """Give requests whose lease has expired a new token and other values.
+    """Change requests that are due, and give them a new token.
 
-    Because of the new token, the delivery that has held the request until now
+    Because of the new token, the delivery that has held a request until now
     can no longer change it. Locked requests are left for the next round.
 
-    :param values: column values to change.
-    :param conditions: further conditions that the requests must meet.
+    :param lease: seconds that a worker holds a request.
+    :param states: states of the requests to change.
+    :param values: column values to set.
+    :param conditions: further SQL conditions that the requests must meet.
     :returns: the requests as they were before the change, but with the new
         token; at most :data:`_MOST_PER_ROUND`.
     """
     ranges = []
     for state in states:
-        for is_due in due(lease):
+        for is_due in _due_conditions(lease):
             ranges.append(
                 sa.and_(models.RequestRow.state == state, is_due, *conditions)
             )
-    query = limited(
+    query = select_first_rows(
         [models.RequestRow.id],
         ranges,
         order=[models.RequestRow.due_at],
         limit=_MOST_PER_ROUND,
     )
+    is_still_due = sa.or_(*_due_conditions(lease))
     requests = []
     for id_ in transaction.read(query):
         # Check the conditions again, because the lease may have been prolonged
         # since the request was read.
-        request = _take(id_, values, sa.or_(*due(lease)), *conditions)
+        request = _lock_and_change(id_, values, is_still_due, *conditions)
         if request is not None:
             requests.append(request)
     return requests
 
 
 @transaction.retried_on_lock_conflict
-def _take(
+def _lock_and_change(
     id_: int,
     values: Mapping[str, typing.Any],
     *conditions: sa.ColumnElement[bool],
 ) -> models.RequestRow | None:
-    """Give a request a new token and other values, in one transaction.
+    """Change a request and give it a new token, in one transaction.
 
-    :param conditions: conditions that it must meet when it is locked.
+    :param id_: the primary key of the request.
+    :param values: column values to set.
+    :param conditions: SQL conditions that the request must meet.
     :returns: the request as it was before, but with the new token; None if
         another transaction has locked it, or it does not meet the conditions.
     """
@@ -570,10 +617,11 @@ def _take(
 def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
     """Read the requests of a node that a worker or the leader holds.
 
-    The lock of the node must not be taken from the holder. A worker holds an
-    open request until it is claimed again or taken back, even after its lease
-    has expired. The leader holds an ended request while it settles the node,
-    until its lease expires.
+    The holder may have locked the node in Ironic, and this lock must not be
+    taken from it. A worker holds an open request until the request is claimed
+    again or taken back, even if the lease has expired before. The leader
+    holds an ended request until its lease expires, while it brings the node
+    into a final state.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))

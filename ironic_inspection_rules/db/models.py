@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of this project in Ironic's database."""
+"""The tables of this project in Ironic's database.
+
+Terms of this module:
+
+- The *rule set* is all stored rules and tables. Every change of it has a
+  number, its *revision*. The first change makes revision 1.
+- A *version* is a rule or a table as it was from one revision to another.
+- A *digest* is a hash of some content, as text. Equal content is stored once,
+  and rows refer to it by its digest.
+- A time is a ``DateTime`` in UTC by the clock of a host, or a ``Double`` in
+  seconds since 1970 by the clock of the database, see :mod:`.clock`.
+"""
 
 from typing import Any
 
@@ -68,11 +79,12 @@ _LONG_BINARY = sa.LargeBinary().with_variant(
 
 
 def _columns_of_fields() -> Any:
-    """Build the base class with the columns of a rule's plain fields.
+    """Build the base class of :class:`RuleRow`, with a column per plain field.
 
-    These are all fields of :class:`.model.Rule` that hold a text, a number or
-    a boolean, except the UUID. A new plain field of the rule therefore needs
-    no column here, but only a migration.
+    A plain field of :class:`.model.Rule` holds a text, an integer or a
+    boolean. Its column has the same name: ``priority = Column(Integer)``. A
+    new plain field therefore needs no change here, but only a migration.
+    :class:`RuleRow` itself has the columns of all other fields.
     """
     column_types: dict[Any, Any] = {
         bool: sa.Boolean(),
@@ -82,6 +94,7 @@ def _columns_of_fields() -> Any:
     columns = {}
     for name, field in model.SETTABLE.items():
         if name == 'uuid':
+            # RuleRow defines this column itself, because it is unique.
             continue
         default: Any = field.default
         if default is None:

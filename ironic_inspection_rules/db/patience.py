@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transactions that do not wait long for locked rows.
+"""Limits how long a transaction waits for a row that another one has locked.
 
-The leader's tasks skip locked rows, but some of their transactions are
-Ironic's own, and a row may be locked just before it is written. By default,
-MySQL waits for 50 seconds and PostgreSQL forever, which would delay all other
-tasks of the leader. The limit is set by :func:`set_patience`, which listens to
-an event of the engine, because Ironic's objects have no parameter for it.
-SQLite has no row locks.
+The leader of the inspection workers runs its tasks one after another. By
+default, a task could wait for a locked row for 50 seconds in MySQL and forever
+in PostgreSQL, and delay all other tasks. The leader therefore runs its tasks
+inside ``with patience.short():``, where a statement waits for one second.
+
+Some transactions of these tasks are Ironic's own, and Ironic's objects have no
+parameter for the limit. Therefore :func:`set_patience` sets it whenever the
+database engine begins a transaction. SQLite has no row locks.
 """
 
 from collections.abc import Iterator
@@ -15,10 +17,10 @@ import contextlib
 import contextvars
 from typing import Any
 
-_SECONDS = 1
-"""How long a statement waits; MySQL accepts only whole seconds."""
+_SHORT_LIMIT = 1
+"""Seconds that a statement waits; MySQL accepts only whole seconds."""
 
-_DEFAULT = 'lock_wait_of_session'
+_ORIGINAL_LIMIT = 'lock_wait_of_session'
 """The key of ``connection.info`` for the original limit of a MySQL session."""
 
 _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
@@ -28,11 +30,11 @@ _IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def short() -> Iterator[None]:
-    """Limit how long transactions that this thread begins wait for a row.
+    """Limit how long this thread waits for locked rows in the ``with`` block.
 
-    A transaction that waits longer fails with a database error. The leader
-    runs its tasks in this context, so that no task delays the others. This
-    has no effect on an engine without :func:`set_patience`.
+    A transaction that begins in the block and waits longer than a second
+    fails with a database error. This has no effect unless
+    :func:`set_patience` listens to the database engine.
     """
     token = _IS_SHORT.set(True)
     try:
@@ -42,38 +44,43 @@ def short() -> Iterator[None]:
 
 
 def is_short() -> bool:
-    """Return whether transactions of this thread wait for a short time."""
+    """Return whether this thread is inside a ``with short():`` block."""
     return _IS_SHORT.get()
 
 
 def set_patience(connection: Any) -> None:
-    """Set how long a transaction that begins waits for a locked row.
+    """Set the limit for locked rows on a connection that begins a transaction.
 
-    This is a listener for the event ``begin`` of an engine of PostgreSQL,
-    MySQL or MariaDB, see :func:`.transaction.limit_waits`.
+    Inside ``with short():`` the limit is one second, otherwise the original
+    limit of the database. SQLAlchemy calls this at the beginning of every
+    transaction in PostgreSQL, MySQL and MariaDB, because
+    :func:`.transaction.limit_waits` has registered it for the event ``begin``.
+
+    :param connection: the connection on which the transaction begins.
     """
+    wants_short_limit = is_short()
     if connection.dialect.name == 'postgresql':
-        if is_short():
-            # LOCAL limits the setting to the current transaction.
+        if wants_short_limit:
+            # LOCAL ends the setting together with the transaction, so nothing
+            # has to be restored.
             connection.exec_driver_sql(
-                f"SET LOCAL lock_timeout = '{_SECONDS}s'"
+                f"SET LOCAL lock_timeout = '{_SHORT_LIMIT}s'"
             )
         return
-    # MySQL has this limit only for the whole session of a connection, and the
-    # next transaction on the connection may belong to another thread. The
-    # limit is therefore set or restored at the beginning of every transaction,
-    # if it differs from the current limit.
-    is_session_short = _DEFAULT in connection.info
-    if is_short() == is_session_short:
+    # In MySQL and MariaDB, the setting stays on the connection after the
+    # transaction, and the next transaction may belong to another thread. It is
+    # therefore compared with the limit that this transaction wants.
+    has_short_limit = _ORIGINAL_LIMIT in connection.info
+    if has_short_limit == wants_short_limit:
         return
-    if is_short():
-        # The original limit is saved so that it can be restored later.
-        connection.info[_DEFAULT] = connection.exec_driver_sql(
+    if wants_short_limit:
+        # Keep the original limit, so that a later transaction can restore it.
+        connection.info[_ORIGINAL_LIMIT] = connection.exec_driver_sql(
             'SELECT @@innodb_lock_wait_timeout'
         ).scalar_one()
-        seconds = _SECONDS
+        seconds = _SHORT_LIMIT
     else:
-        seconds = connection.info.pop(_DEFAULT)
+        seconds = connection.info.pop(_ORIGINAL_LIMIT)
     connection.exec_driver_sql(
         f'SET SESSION innodb_lock_wait_timeout = {seconds}'
     )
