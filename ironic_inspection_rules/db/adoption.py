@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads stock rules from the database, sets them aside and restores them."""
+"""Reads Ironic's own rules from its database, for their *adoption*.
+
+Operators can move the rules of stock Ironic, or of ironic-inspector, to this
+project. An adopted rule of Ironic is *set aside*: it stays in Ironic's table,
+but in a phase that Ironic never runs, e.g. ``was:main`` instead of ``main``.
+So it does not run twice, and the adoption can be undone.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 import json
@@ -38,28 +44,31 @@ No release of Ironic runs rules of such a phase.
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
-    :param set_aside: True to read the rules that were set aside, most of
-        which this project has adopted; False to read the rules that Ironic
-        still runs.
-    :returns: the ``id`` of every rule and the columns that describe it. The
-        phase is the phase that the rule had before it was adopted. The list
-        is empty if this release of Ironic has no such table.
+    :param set_aside: whether to read the rules that were set aside, instead of
+        the rules that Ironic still runs.
+    :returns: the columns of every rule. The phase is the phase that the rule
+        had before it was set aside. The list is empty if this release of
+        Ironic has no such table.
     """
     with transaction.reader() as session:
-        if not sa.inspect(session.connection()).has_table(_IRONIC.name):
+        inspector = sa.inspect(session.connection())
+        if not inspector.has_table(_IRONIC.name):
             return []
         return _read_ironic(session, set_aside)
 
 
 def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
-    """Read rules of Ironic's table in a transaction, see :func:`read_ironic`.
+    """Read the rules of Ironic's table in an open transaction.
 
-    The phase of a rule that was set aside is returned without the prefix
-    :data:`_SET_ASIDE`.
+    :param set_aside: whether to read the rules that were set aside, instead of
+        the rules that Ironic still runs.
+    :returns: the columns of every rule. The phase ``was:main`` of a rule that
+        was set aside becomes ``main``, and ``was:`` becomes None.
     """
     query = sa.select(_IRONIC).order_by(_IRONIC.c.id)
     rows = []
     for row in session.execute(query).mappings():
+        # The column may be null.
         stored_phase = row['phase'] or ''
         is_set_aside = stored_phase.startswith(_SET_ASIDE)
         if is_set_aside == set_aside:
@@ -77,17 +86,16 @@ def store(
 ) -> None:
     """Store adopted rules and set their originals aside, in one transaction.
 
-    The originals stay in Ironic's table, in a phase that Ironic never runs.
-    This keeps rules from running twice, and lets :func:`restore` put the
-    originals back.
+    :func:`restore` undoes this.
 
-    :param values: column values of the rules, see :func:`.rule.create_rule`.
-    :param moved: the originals in Ironic's table; none for rules of
-        ironic-inspector.
-    :param present: the rows that :func:`read_ironic` returned earlier. They
-        are compared with the current rows to detect changes; None skips the
-        comparison.
-    :raises: Conflict if Ironic's table has changed since they were read.
+    :param values: column values of the adopted rules, see
+        :func:`.rule.create_rule`.
+    :param moved: the originals in Ironic's table, which are set aside; none
+        for rules of ironic-inspector.
+    :param present: the rows that :func:`read_ironic` returned earlier, to
+        check that nobody has changed them since; None to skip the check.
+    :param origin: who makes the change and why, for the revision.
+    :raises: Conflict if Ironic's table has changed since it was read.
     :raises: RuleAlreadyExists if a UUID is taken.
     :raises: Invalid if the database cannot store a value.
     """
@@ -116,8 +124,9 @@ def restore(
     Both changes are made in one transaction.
 
     :param rows: rows of Ironic's table that were set aside, with their
-        original phases, which are written back.
+        original phases, as :func:`read_ironic` returns them.
     :param uuids: UUIDs of the adopted rules, which are removed.
+    :param origin: who makes the change and why, for the revision.
     """
     with rule_set.change(origin) as change:
         for row in rows:
@@ -135,14 +144,13 @@ def _write_phase(session: Any, row: Row, phase: str | None) -> None:
 def read_inspector(url: str) -> list[Row]:
     """Read all rules from the database of an ironic-inspector, oldest first.
 
-    Databases of all releases of ironic-inspector can be read. The connection
-    is closed afterwards.
+    Databases of all releases of ironic-inspector can be read.
 
     :param url: the SQLAlchemy URL of the database.
     :returns: rules with ``uuid``, ``description``, ``scope``, ``conditions``
-        and ``actions``, in the form of ironic-inspector's API.
+        and ``actions``, in the format of ironic-inspector's API.
     :raises: Invalid if the driver of that database is not installed.
-    :raises: sqlalchemy.exc.SQLAlchemyError if it cannot be read.
+    :raises: sqlalchemy.exc.SQLAlchemyError if the database cannot be read.
     """
     try:
         engine = sa.create_engine(url)
@@ -156,14 +164,19 @@ def read_inspector(url: str) -> list[Row]:
 
 
 def _read_rules_of_inspector(connection: sa.Connection) -> list[Row]:
-    """Read all rules of an ironic-inspector, see :func:`read_inspector`."""
+    """Read all rules of an ironic-inspector, oldest first.
+
+    :param connection: a connection to the database of ironic-inspector.
+    :returns: rules with ``uuid``, ``description``, ``scope``, ``conditions``
+        and ``actions``, in the format of ironic-inspector's API.
+    """
     tables = sa.MetaData()
-    # Releases of ironic-inspector differ in the columns, so these are read
-    # from the database.
+    # Releases of ironic-inspector differ in the columns of these tables, so
+    # the columns are read from the database.
     rule_table = sa.Table('rules', tables, autoload_with=connection)
     conditions = sa.Table('rule_conditions', tables, autoload_with=connection)
     actions = sa.Table('rule_actions', tables, autoload_with=connection)
-    # Databases of early releases have no column of the scope.
+    # Early releases have no column for the scope.
     scope = getattr(rule_table.c, 'scope', sa.null().label('scope'))
     query = sa.select(rule_table.c.uuid, rule_table.c.description, scope)
     query = query.order_by(rule_table.c.created_at)
@@ -187,22 +200,28 @@ def _read_rules_of_inspector(connection: sa.Connection) -> list[Row]:
 
 
 def _read_operations(
-    connection: sa.Connection, table: sa.Table, uuid: str, names: Iterable[str]
+    connection: sa.Connection,
+    table: sa.Table,
+    rule_uuid: str,
+    column_names: Iterable[str],
 ) -> list[Row]:
     """Read the conditions or the actions of a rule of ironic-inspector.
 
+    For an action, the column ``action`` has its name, and the column
+    ``params`` its parameters as JSON. A row with ``set-attribute`` and
+    ``{"path": "/name", "value": "a"}`` becomes ``{'action': 'set-attribute',
+    'path': '/name', 'value': 'a'}``.
+
     :param table: the table of conditions or of actions.
-    :param uuid: the UUID of the rule.
-    :param names: columns to copy. The column ``params`` has all other
-        parameters of an operation, as JSON.
-    :returns: the operations in their order, in the format of
-        ironic-inspector's API.
+    :param column_names: the columns to copy, in addition to ``params``.
+    :returns: the conditions or actions in their order.
     """
-    query = sa.select(table).where(table.c.rule == uuid).order_by(table.c.id)
+    query = sa.select(table).where(table.c.rule == rule_uuid)
+    query = query.order_by(table.c.id)
     operations = []
     for row in connection.execute(query).mappings():
         operation = json.loads(row['params'] or '{}')
-        for name in names:
+        for name in column_names:
             operation[name] = row[name]
         operations.append(operation)
     return operations

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Creates, upgrades, checks and drops the tables of this project."""
+"""Creates, upgrades, checks and drops the tables of this project.
+
+The state of the tables is an alembic *revision*, e.g. ``a4c9e61d02b7``, which
+is stored in a table of its own. Every release of this project has a migration
+script per revision up to the *head*, which is the revision that it needs.
+*Previews* of release 1.0 had other revisions, which cannot be upgraded.
+"""
 
 import alembic
 from alembic import config as alembic_config
@@ -16,8 +22,10 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.i18n import _
 
 VERSION_TABLE = 'ir_alembic_version'
+"""The table with the revision of all other tables."""
 
 COMMAND = 'ironic-inspection-rules-dbsync'
+"""The command that operators run to create or upgrade the tables."""
 
 _OF_PREVIEWS = frozenset(
     (
@@ -47,9 +55,9 @@ def _config() -> alembic_config.Config:
 
 
 def upgrade(revision: str | None = None) -> None:
-    """Upgrade the tables to a revision, unless they already have it.
+    """Create the tables, or upgrade them to a revision.
 
-    :param revision: an alembic revision; None for the newest revision.
+    :param revision: the revision to upgrade to; None for the newest revision.
     :raises: Invalid if there is no such revision.
     :raises: DatabaseNotReady if the tables have no revision, or a revision
         that this code has no migration for; nothing is changed then.
@@ -68,9 +76,9 @@ def upgrade(revision: str | None = None) -> None:
 def stamp(revision: str | None = None) -> None:
     """Record a revision without changing any other table.
 
-    The parameter is the same as for :func:`upgrade`. Tables without a revision
-    are accepted unchecked.
+    Tables without a revision are not checked.
 
+    :param revision: the revision to record; None for the newest revision.
     :raises: Invalid if there is no such revision.
     :raises: DatabaseNotReady if the tables have a revision that this release
         does not know.
@@ -106,8 +114,8 @@ def database() -> str:
 def check() -> None:
     """Check that this code can work with the tables in the database.
 
-    Newer tables are accepted, because an upgrade changes the tables first and
-    then the services, one by one.
+    Tables of a newer release are accepted, because operators upgrade the
+    tables first, and then the services one by one.
 
     :raises: DatabaseNotReady if the tables are missing, have no revision, are
         older than the code or were created by a preview, or if the database
@@ -135,7 +143,7 @@ def check() -> None:
     scripts = _scripts()
     older_revisions = {script.revision for script in scripts.walk_revisions()}
     older_revisions.discard(scripts.get_current_head())
-    # An unknown revision was recorded by a newer release.
+    # If the revision is not known here, a newer release has recorded it.
     if present in older_revisions:
         raise exceptions.DatabaseNotReady(
             _(
@@ -206,18 +214,22 @@ def _how_to_recreate() -> str:
 def table_names() -> list[str]:
     """Return the names of the existing tables of this package.
 
-    The version table is omitted, because it may exist without the others.
+    The table of the revision is left out, because it may exist without the
+    others.
     """
     inspector = sa.inspect(enginefacade.writer.get_engine())
     existing_names = set(inspector.get_table_names())
-    # A table with a foreign key comes before the table that the key refers to,
-    # so that the tables can be removed in this order.
+    # SQLAlchemy sorts a table with a foreign key behind the table that the key
+    # refers to. To be removed, the tables need the opposite order.
     tables = reversed(models.Base.metadata.sorted_tables)
     return [table.name for table in tables if table.name in existing_names]
 
 
 def count_rows() -> dict[str, int]:
-    """Return the number of rows of every table, in the order of removal."""
+    """Return the number of rows by table, in the order in which drop() works.
+
+    All existing tables of this package are counted.
+    """
     counts: dict[str, int] = {}
     with enginefacade.writer.get_engine().connect() as connection:
         for name in _names_to_drop():
@@ -227,14 +239,12 @@ def count_rows() -> dict[str, int]:
 
 
 def _names_to_drop() -> list[str]:
-    """Return the names of existing tables, in the order of their removal.
-
-    The version table comes first. If the removal is interrupted, the remaining
-    tables have no revision, and :func:`check` refuses them.
-    """
+    """Return the names of existing tables, in the order of their removal."""
     names = table_names()
     inspector = sa.inspect(enginefacade.writer.get_engine())
     if inspector.has_table(VERSION_TABLE):
+        # Remove the revision first. If the removal is interrupted, check()
+        # then refuses the remaining tables.
         names.insert(0, VERSION_TABLE)
     return names
 

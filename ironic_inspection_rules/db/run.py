@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored runs: what the rules did in each inspection of a node."""
+"""Stored runs: what the rules did in every inspection of a node.
+
+A *run* has an *event*, e.g. the inspection of a node or the reapplication of
+rules to its stored data. Its *phases* are the record of what every rule did.
+
+If a run fails, Ironic stores no inventory and no plugin data of the machine.
+Both are then kept here, as one document of the content store, see
+:mod:`.content`: the column ``content`` of the run is its digest.
+"""
 
 import collections
 from collections.abc import Collection, Mapping
@@ -20,18 +28,25 @@ VERSION = '1.0'
 """The version of the versioned object that can read the rows written here."""
 
 _RUNS: Any = models.RunRow.__table__
-_STORED_RUNS = (
+_SELECT_RUNS_OF_NODE = (
     sa.select(_RUNS.c.id, _RUNS.c.uuid, _RUNS.c.event, _RUNS.c.content)
     .where(_RUNS.c.node_uuid == sa.bindparam('node_uuid'))
     .order_by(_RUNS.c.id.desc())
 )
+"""The query for all runs of a node, newest first."""
 
-_WHOLE = orm.undefer(models.RunRow.phases), orm.undefer(models.RunRow.places)
+_LARGE_COLUMNS = (
+    orm.undefer(models.RunRow.phases),
+    orm.undefer(models.RunRow.places),
+)
+"""Options of a query that reads the large columns as well."""
+
 _DROP_DATA = (
     sa.update(_RUNS)
     .where(_RUNS.c.id == sa.bindparam('id_'))
     .values(content=None)
 )
+"""Makes a run no longer name its inventory and plugin data."""
 
 
 def record_run(
@@ -39,10 +54,15 @@ def record_run(
 ) -> None:
     """Store a run, and remove the oldest runs of the node.
 
-    Runs are counted by event, so that many reapplications do not remove the
-    last inspection. If an inspection is tried again, the run of its first
-    attempt is replaced. The inventory and plugin data of earlier runs are
-    dropped, because only the data of the newest run are ever read.
+    For the other runs of the node, this means:
+
+    - The run of an earlier attempt of the same inspection is removed. It has
+      the same UUID.
+    - The oldest runs are removed if the node has more than ``keep`` runs of
+      their event. Every event is counted separately, so that many
+      reapplications do not remove the last inspection.
+    - The remaining runs lose their inventory and plugin data, because only the
+      data of the newest run are ever read.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
@@ -50,20 +70,20 @@ def record_run(
         including the new run. 0 stores nothing and removes all runs of the
         node.
     """
-    # The query returns the newest runs first, so the oldest are removed.
-    stored_runs = connection.execute(
-        _STORED_RUNS, {'node_uuid': values['node_uuid']}
+    # The newest runs come first, so the oldest are removed.
+    runs_of_node = connection.execute(
+        _SELECT_RUNS_OF_NODE, {'node_uuid': values['node_uuid']}
     ).all()
-    # Count the runs that are kept, by event. The new run counts as well.
-    counts = collections.Counter([values['event']])
+    # Number of kept runs by event. The new run counts as well.
+    kept_counts = collections.Counter([values['event']])
     ids_to_remove = []
     parameters_to_drop_data = []
-    for run in stored_runs:
+    for run in runs_of_node:
         is_earlier_attempt = run.uuid == values['uuid']
-        if is_earlier_attempt or counts[run.event] >= keep:
+        if is_earlier_attempt or kept_counts[run.event] >= keep:
             ids_to_remove.append(run.id)
             continue
-        counts[run.event] += 1
+        kept_counts[run.event] += 1
         if run.content:
             parameters_to_drop_data.append({'id_': run.id})
     # Rows are removed by primary key, because a DELETE by node would make
@@ -76,7 +96,8 @@ def record_run(
         return
     error = values.get('error')
     if error is not None:
-        # It may quote the machine, with characters that a database refuses.
+        # The error may quote the machine, with characters that a database
+        # refuses.
         error = exceptions.storable(error)
     connection.execute(
         sa.insert(_RUNS), {**values, 'error': error, 'version': VERSION}
@@ -103,7 +124,7 @@ def list_runs(
         is_older: Any = models.RunRow.id < before
         query = query.where(is_older)
     if whole:
-        query = query.options(*_WHOLE)
+        query = query.options(*_LARGE_COLUMNS)
     query = query.order_by(models.RunRow.id.desc()).limit(limit)
     return transaction.read(query)
 
@@ -115,7 +136,7 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 
     :raises: NotFound if the node has no such run.
     """
-    query = sa.select(models.RunRow).options(*_WHOLE)
+    query = sa.select(models.RunRow).options(*_LARGE_COLUMNS)
     query = query.where(
         models.RunRow.uuid == uuid, models.RunRow.node_uuid == node_uuid
     )
@@ -130,11 +151,9 @@ def get_run(node_uuid: str, uuid: str) -> models.RunRow:
 def get_data(node_uuid: str) -> dict[str, Any] | None:
     """Read inventory and plugin data of the last run of a node, if it failed.
 
-    This project stores them because Ironic stores no data of a failed
-    inspection.
-
-    :returns: a row in the format of :func:`list_failed`; None if the last run
-        did not fail or has no stored data.
+    :returns: ``node_uuid``, ``uuid`` and ``created_at`` of the run,
+        ``inventory`` and ``plugin_data``. None if the last run did not fail or
+        has no stored data.
     """
     rows = list_failed([node_uuid])
     if not rows:
@@ -144,17 +163,17 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 
 @transaction.retried_on_lock_conflict
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
-    """Read the data of the last run of every node whose last run failed.
+    """Read inventory and plugin data of nodes whose last run failed.
 
-    Runs without stored data are skipped.
+    Nodes whose last run did not fail, or has no stored data, are left out.
 
-    :returns: rows with ``node_uuid``, ``uuid`` and ``created_at`` of the run,
-        ``inventory`` and ``plugin_data``.
+    :returns: a mapping per node: ``node_uuid``, ``uuid`` and ``created_at`` of
+        its last run, ``inventory`` and ``plugin_data``.
     """
     query = sa.select(
         _RUNS.c.node_uuid, _RUNS.c.uuid, _RUNS.c.created_at, _RUNS.c.content
     )
-    # Only runs that failed have content: Ironic stores the data of the others.
+    # Only failed runs have content, because Ironic stores the data of others.
     query = query.where(are_last(node_uuids), _RUNS.c.content.is_not(None))
     # The runs and their data are read in one transaction, because the data
     # may be removed together with the run at any time.
@@ -170,6 +189,7 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
                     'node_uuid': row.node_uuid,
                     'uuid': row.uuid,
                     'created_at': row.created_at,
+                    # The document has "inventory" and "plugin_data".
                     **documents[row.content],
                 }
             )
@@ -177,7 +197,10 @@ def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
 
 
 def are_last(node_uuids: Collection[str]) -> sa.ColumnElement[bool]:
-    """Return the condition that selects the last run of each node."""
+    """Return the SQL condition of runs that are the last run of their node.
+
+    :param node_uuids: nodes; the runs of other nodes do not meet it.
+    """
     last_ids = sa.select(sa.func.max(_RUNS.c.id))
     last_ids = last_ids.where(_RUNS.c.node_uuid.in_(node_uuids))
     last_ids = last_ids.group_by(_RUNS.c.node_uuid)

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Transactions that are repeated after a conflict."""
+"""Transactions through Ironic's database engine, and common queries.
+
+A function that opens a transaction is decorated with
+:func:`retried_on_lock_conflict`. Two transactions may lock rows in such an
+order that both would wait forever. The database then ends one of them with an
+error, and the decorator runs its function again.
+
+The databases are SQLite, PostgreSQL, MySQL and MariaDB. SQLAlchemy calls the
+last two by the same name, ``mysql``.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
@@ -36,12 +45,13 @@ def writer() -> contextlib.AbstractContextManager[orm.Session]:
 def writer_without_gaps() -> Iterator[orm.Session]:
     """Open a transaction that locks only the rows that its statements match.
 
-    By default, MySQL also locks the gaps between the rows of a range, and rows
-    that it has read but that do not match. Not all transactions use this,
-    because setting another isolation level takes two more statements.
+    By default, MySQL also locks rows that a statement has read but that do not
+    match, and the *gaps* between rows, so that other transactions cannot
+    insert rows there. Not all transactions use this, because setting another
+    isolation level takes two more statements.
     """
     with writer() as session:
-        # SQLite has no such level, and locks the whole database.
+        # SQLite has no such isolation level, and locks the whole database.
         if session.get_bind().dialect.name != 'sqlite':
             session.connection(
                 execution_options={'isolation_level': 'READ COMMITTED'}
@@ -115,28 +125,31 @@ def read_rows(query: Any) -> list[dict[str, Any]]:
 def limit_waits(engine: sa.Engine, seconds: float) -> None:
     """Limit how long this process and the database wait for each other.
 
-    PostgreSQL and MariaDB then end an idle transaction, so that a process that
-    hangs in a transaction loses its locks. A missing answer of the database
-    becomes an error in this process. MySQL has no limit for idle transactions.
-    The engine opens its connections again, so that all of them have the
-    limits. From now on, :func:`.patience.short` has an effect on the engine.
+    The limits are set on all connections that the engine opens from now on:
+
+    - The database ends a transaction in which this process does nothing for
+      too long, so that a process that hangs loses its locks. MySQL has no
+      limit like this, but PostgreSQL and MariaDB have one.
+    - A statement fails if the database does not answer in time.
+    - :func:`.patience.short` has an effect.
 
     :param engine: the engine; it is not changed if it uses SQLite or already
         has limits.
-    :param seconds: how long a transaction may be idle. An answer may take
-        twice as long, because a statement may wait for the lock of such a
-        transaction.
+    :param seconds: how long this process may do nothing in a transaction. An
+        answer of the database may take twice as long, because a statement may
+        wait for the lock of another process that does nothing.
     """
-    family = engine.dialect.name
-    if family == 'sqlite':
+    dialect_name = engine.dialect.name
+    if dialect_name == 'sqlite':
         return
     # In an all-in-one Ironic, the queue and the power-on of the conductor both
     # call this for the same engine.
     if getattr(engine, _HAS_LIMITS, False):
         return
     setattr(engine, _HAS_LIMITS, True)
-    timeouts = _timeouts_of_driver(engine.dialect.driver, seconds)
+    timeouts = _build_timeout_options(engine.dialect.driver, seconds)
 
+    # SQLAlchemy calls this before it opens a connection.
     def add_timeouts(
         dialect: Any, record: Any, args: Any, options: dict[str, Any]
     ) -> None:
@@ -144,32 +157,34 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
         for name, value in timeouts.items():
             options.setdefault(name, value)
 
-    def end_idle_transactions(connection: Any, record: Any) -> None:
-        _limit_idle_transactions(connection, family, seconds)
+    # SQLAlchemy calls this after it has opened a connection.
+    def limit_idle_transactions(connection: Any, record: Any) -> None:
+        _limit_idle_transactions(connection, dialect_name, seconds)
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
-    sa.event.listen(engine, 'connect', end_idle_transactions)
+    sa.event.listen(engine, 'connect', limit_idle_transactions)
     sa.event.listen(engine, 'begin', patience.set_patience)
-    # Close the open connections, which were made without these events.
+    # Close the open connections, which were opened without these limits.
     engine.dispose()
 
 
-def _timeouts_of_driver(driver: str, seconds: float) -> dict[str, Any]:
+def _build_timeout_options(driver: str, seconds: float) -> dict[str, Any]:
     """Return options of a database driver that limit its wait for an answer.
 
-    :param driver: ``pymysql`` or ``psycopg2``; other drivers have no such
-        options.
+    For 30 seconds, PyMySQL gets ``{'read_timeout': 60, 'write_timeout': 60}``.
+
+    :param driver: ``pymysql`` or ``psycopg2``; the result is empty for other
+        drivers.
     :param seconds: how long a transaction may be idle. An answer may take
-        twice as long, because a statement may wait for the lock of such a
-        transaction.
+        twice as long, see :func:`limit_waits`.
     """
     if driver == 'pymysql':
         return {'read_timeout': 2 * seconds, 'write_timeout': 2 * seconds}
     if driver == 'psycopg2':
         # The first option, in milliseconds, ends a connection whose data are
         # not acknowledged. The others, in seconds, detect that a server is
-        # gone while its answer is awaited. Zero would mean the default of the
-        # kernel, which is hours.
+        # gone while its answer is awaited. They are at least 1, because 0
+        # would mean the default of the kernel, which is hours.
         return {
             'tcp_user_timeout': int(2000 * seconds),
             'keepalives_idle': max(int(seconds), 1),
@@ -207,19 +222,22 @@ def chunks(values: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
 
 
 def _limit_idle_transactions(
-    connection: Any, family: str, seconds: float
+    connection: Any, dialect_name: str, seconds: float
 ) -> None:
-    """Make the server end idle transactions of a connection.
+    """Make the server end a transaction of a connection that is idle too long.
 
-    A process that hangs in the middle of a transaction then loses its locks.
-    MySQL servers have no such limit, so nothing is set for them.
+    The setting depends on the database:
+
+    - PostgreSQL has it in milliseconds;
+    - MariaDB has it in whole seconds;
+    - MySQL has no such setting, and nothing is set.
 
     :param connection: the connection of the driver, not of SQLAlchemy.
-    :param family: SQLAlchemy's name of the dialect of the database.
+    :param dialect_name: ``postgresql``, or ``mysql`` for MySQL and MariaDB.
     :param seconds: how long a transaction may be idle.
     """
     with contextlib.closing(connection.cursor()) as cursor:
-        if family == 'postgresql':
+        if dialect_name == 'postgresql':
             milliseconds = int(1000 * seconds)
             cursor.execute(
                 'SET SESSION '
@@ -228,14 +246,13 @@ def _limit_idle_transactions(
             # Without the commit, a rollback would undo the setting.
             connection.commit()
             return
-        # Only MariaDB has the limit, but the dialect is "mysql" for both.
         cursor.execute('SELECT VERSION()')
         server_version = cursor.fetchone()[0].lower()
         if 'mariadb' in server_version:
             # Zero would disable the limit.
+            whole_seconds = max(int(seconds), 1)
             cursor.execute(
-                'SET SESSION idle_transaction_timeout = '
-                f'{max(int(seconds), 1)}'
+                f'SET SESSION idle_transaction_timeout = {whole_seconds}'
             )
 
 
@@ -247,17 +264,19 @@ def upsert(
 ) -> None:
     """Insert rows, or update existing rows with the same primary keys.
 
-    This is a single statement in the dialect of the database.
+    This is a single statement: ``INSERT … ON DUPLICATE KEY UPDATE …`` in MySQL
+    and MariaDB, ``INSERT … ON CONFLICT …`` in PostgreSQL and SQLite.
 
     :param table: the table, as a :class:`sqlalchemy.Table`.
     :param rows: column values by name; at least one row.
-    :param update: returns the new column values of an existing row, given the
-        columns of the row to insert; None keeps existing rows unchanged.
+    :param update: called with the columns of the row to insert; returns the
+        new values of an existing row, as SQL expressions by column. None keeps
+        existing rows unchanged.
     """
-    family = connection.dialect.name
+    dialect_name = connection.dialect.name
     key = table.primary_key.columns
     statement: Any
-    if family in ('mysql', 'mariadb'):
+    if dialect_name in ('mysql', 'mariadb'):
         statement = mysql.insert(table).values(rows)
         new_row = statement.inserted
         if update is None:
@@ -269,9 +288,9 @@ def upsert(
             changes = update(new_row)
         statement = statement.on_duplicate_key_update(changes)
     else:
-        # PostgreSQL and SQLite support ON CONFLICT; SQLAlchemy has a class for
-        # each of them.
-        if family == 'postgresql':
+        # The statement is the same in both databases, but SQLAlchemy has a
+        # class for each of them.
+        if dialect_name == 'postgresql':
             statement = postgresql.insert(table).values(rows)
         else:
             statement = sqlite.insert(table).values(rows)
@@ -285,17 +304,18 @@ def upsert(
 
 
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
-    """Read one page of the UUIDs of nodes that have rows in some tables.
+    """Read one page of the UUIDs of nodes that have a row in any table.
 
-    :param tables: classes of rows with a ``node_uuid``.
+    :param tables: mapped classes with the column ``node_uuid``.
     :param after: the last UUID of the previous page; '' to start.
     :param limit: maximum number of UUIDs.
+    :returns: the UUIDs, sorted.
     """
-    branches = []
+    queries = []
     for table in tables:
-        # Every table gets the order and the limit, so that the database reads
-        # only the beginning of each index. SQLite accepts them only in a
-        # subquery.
+        # The query of every table has an order and a limit of its own, so that
+        # the database reads only the beginning of each index. SQLite accepts
+        # them only in a subquery.
         first_nodes = (
             sa.select(table.node_uuid)
             .where(table.node_uuid > after)
@@ -304,5 +324,5 @@ def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
             .limit(limit)
             .subquery()
         )
-        branches.append(sa.select(first_nodes))
-    return read(sa.union(*branches).order_by('node_uuid').limit(limit))
+        queries.append(sa.select(first_nodes))
+    return read(sa.union(*queries).order_by('node_uuid').limit(limit))

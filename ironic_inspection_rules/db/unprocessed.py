@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inspection data for requests to process, in rows of their own.
+"""The inspection data of requests, before any hook or rule has changed them.
 
-The data were posted by a ramdisk, or given for a single reapplication. The row
-of an open request's data contains them, and a claim reads it with the request.
-After a request has ended, data that a ramdisk posted are stored by content, so
-that inspections of the same machine share them, and the row only names them.
+A request for an inspection names a row of ``ir_unprocessed`` with its data.
+The data were *posted* by a ramdisk, or given for a single reapplication of the
+rules. While the request is open, the row contains them in ``inventory`` and
+``plugin_data``.
+
+After the request has ended, data for a reapplication are removed. Posted data
+are moved to the content store, where inspections of the same machine share
+equal data. Then ``inventory`` and ``plugin_data`` of the row are empty, and
+``content`` is the digest of a document that has both, see :mod:`.content`.
 """
 
 from collections.abc import Collection, Sequence
@@ -81,60 +86,64 @@ def _read_newest(*conditions: sa.ColumnElement[bool]) -> dict[str, Any] | None:
 def store_by_content(limit: int, after: int = 0) -> int:
     """Move the data of ended requests to the content store, or remove them.
 
-    A row has the data of one request. Data that a ramdisk posted are moved to
-    the content store, where inspections of one machine share equal data. Data
-    that were given for a single reapplication are removed, because nobody
-    reads them again. The leader of the workers calls this in rounds.
+    Posted data are moved. Data for a single reapplication are removed, because
+    nobody reads them again. The leader of the workers calls this repeatedly.
 
     :param limit: maximum number of rows to move or to remove.
-    :param after: the ``id`` before the first row to look at; 0 to start.
-    :returns: the ``after`` of the next call; 0 when all rows were looked at.
+    :param after: look only at rows with a higher ``id``; 0 to start.
+    :returns: ``after`` for the next call; 0 when all rows were looked at.
     """
-    ended, last_id = _find_without_open_request(limit, after)
-    posted_ids = []
-    reapplied_ids = []
+    ended, next_after = _find_without_open_request(limit, after)
+    ids_to_move = []
+    ids_to_remove = []
     for row in ended:
         if row.posted:
-            posted_ids.append(row.id)
+            ids_to_move.append(row.id)
         else:
-            reapplied_ids.append(row.id)
+            ids_to_remove.append(row.id)
     # Since these rows were read, a new request of a node may have begun, and
     # SQLite may have reused the id of a deleted row. The deletion therefore
     # checks again that the node has no open request and that the row has no
     # posted data, and the move makes similar checks.
     removal.remove_unlocked(
         models.InspectionDataRow,
-        reapplied_ids,
+        ids_to_remove,
         _NO_OPEN_REQUEST,
         sa.not_(models.InspectionDataRow.posted),
     )
-    for id_ in posted_ids:
+    for id_ in ids_to_move:
         _move_to_content(id_)
-    return last_id
+    return next_after
 
 
 def _find_without_open_request(
     limit: int, after: int
 ) -> tuple[list[Any], int]:
-    """Find the rows of nodes without an open request, in a few chunks.
+    """Find rows whose node has no open request.
+
+    At most :data:`_MOST_CHUNKS` chunks of rows are read. Reading stops when
+
+    - enough rows were found: the next call continues after the last of them;
+    - all rows were read: the next call starts again with the first row;
+    - enough chunks were read: the next call continues after the last chunk.
 
     :param limit: maximum number of rows to return.
-    :param after: the last ``id`` of the previous call; 0 to start.
+    :param after: look only at rows with a higher ``id``; 0 to start.
     :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``; and
-        the ``after`` of the next call, 0 when all rows were read.
+        ``after`` for the next call, 0 to start again.
     """
     ended: list[Any] = []
     for _chunk in range(_MOST_CHUNKS):
         rows = _list_not_yet_moved(after)
         ended += [row for row in rows if row.ended]
         if len(ended) >= limit:
-            # The next call continues after the last row that is returned here.
             first_ended = ended[:limit]
             return first_ended, first_ended[-1].id
         if len(rows) < CHUNK:
             # All rows were read.
             return ended, 0
         after = rows[-1].id
+    # Enough chunks were read.
     return ended, after
 
 
@@ -142,10 +151,9 @@ def _find_without_open_request(
 def _list_not_yet_moved(after: int) -> Sequence[Any]:
     """List the rows whose data are not in the content store yet.
 
-    :param after: the ``id`` before the first row; at most :data:`CHUNK` rows
-        after it are read.
-    :returns: rows with ``id``, ``posted`` and ``ended``, by rising ``id``;
-        ``ended`` is true if the node has no open request.
+    :param after: read only rows with a higher ``id``.
+    :returns: at most :data:`CHUNK` rows with ``id``, ``posted`` and ``ended``,
+        by rising ``id``; ``ended`` is true if the node has no open request.
     """
     table: Any = models.InspectionDataRow
     requests: Any = models.RequestRow
@@ -171,39 +179,47 @@ def _list_not_yet_moved(after: int) -> Sequence[Any]:
 
 @transaction.retried_on_lock_conflict
 def _move_to_content(id_: int) -> None:
-    """Move the data of a row to the content store.
+    """Move the posted data of a row to the content store.
 
-    The row is not changed if it is gone or locked, or if a new request of its
-    node needs the data in the row, see the module.
+    The row then has only the digest of the data. It is not changed if it is
+    gone or locked, or if its node has a new open request, because the data of
+    an open request must be in the row.
+
+    :param id_: the ``id`` of the row.
     """
     table: Any = models.InspectionDataRow
     with transaction.reader() as session:
-        before = session.get(table, id_)
-    if before is None or before.content is not None:
+        row_as_read = session.get(table, id_)
+    if row_as_read is None or row_as_read.content is not None:
+        # The row is gone, or its data were moved already.
         return
     digest = content.store(
-        {'inventory': before.inventory, 'plugin_data': before.plugin_data}
+        {
+            'inventory': row_as_read.inventory,
+            'plugin_data': row_as_read.plugin_data,
+        }
     )
     with transaction.writer_without_gaps() as session:
-        now = session.execute(
+        locked_row = session.execute(
             sa.select(table)
             .where(table.id == id_, _NO_OPEN_REQUEST, table.posted)
             .with_for_update(skip_locked=True)
         ).scalar_one_or_none()
-        if now is None:
-            # The next sweep() removes the document, because no row names it.
+        if locked_row is None:
+            # content.sweep() will remove the document, because no row names
+            # it.
             return
         # Compare the data, because SQLite may have reused the id of a deleted
         # row.
         is_same_row = (
-            now.node_uuid == before.node_uuid
-            and now.inventory == before.inventory
-            and now.plugin_data == before.plugin_data
+            locked_row.node_uuid == row_as_read.node_uuid
+            and locked_row.inventory == row_as_read.inventory
+            and locked_row.plugin_data == row_as_read.plugin_data
         )
         if is_same_row:
-            now.content = digest
-            now.inventory = {}
-            now.plugin_data = {}
+            locked_row.content = digest
+            locked_row.inventory = {}
+            locked_row.plugin_data = {}
 
 
 def list_nodes(after: str, limit: int) -> list[str]:
