@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Documents stored once by their content, and their removal.
+"""The content store: JSON documents, of which equal parts are stored once.
 
-A document is taken apart into sections of some kilobytes, so that documents
-that differ in one place share all other sections. The rest is the *frame* of
-the document, with a reference in place of every section. A document is named
-by its digest.
+A document, e.g. the inventory of a machine, is stored in three tables:
 
-References are not counted, because all writers would wait for the rows of the
-counters. Instead, a writer that stores a document that already exists marks
-its row as *used*, unless the last mark is recent; the same applies to sections
-that a new document shares with others. :func:`sweep` removes rows that no
-other row names and that have not been used for longer than any transaction
-takes. Both change the same row, so that one of them sees the change of the
-other.
+- *Sections* are large parts of documents. Documents that differ in one place
+  share all other sections.
+- The *frame* is the rest of the document, with a *reference* in place of every
+  section. The frame of ``{'log': <2000 characters>, 'size': 3}`` is
+  ``{'log': {'\\0': 0}, 'size': 3}``, where 0 is the position of the section.
+- *Links* are the sections of a document by their position.
+
+Documents and sections are identified by a *digest*, a hash of their content. A
+row of another table *names* a document by its digest.
+
+It is not counted how many rows name a document, because all writers would wait
+for the rows of the counters. Instead, every document and section has a *mark*,
+the time when it was last used. A writer renews the mark before it names a
+document, unless the mark is recent. :func:`sweep` removes what no row names,
+if its mark is older than any transaction may take. The mark and the removal
+change the same row, so the later of the two transactions sees the change of
+the other.
 """
 
 import base64
@@ -33,10 +40,13 @@ from ironic_inspection_rules.db import transaction
 Document = dict[str, Any]
 
 SMALLEST = 1024
-"""Minimum length of a section, because its row costs about a hundred bytes."""
+"""Minimum length of a section, in characters of its JSON text.
+
+The row of a section costs about a hundred bytes.
+"""
 
 LARGEST = 8192
-"""Number of characters above which a dict or a list is taken apart."""
+"""Length above which a dict or a list is divided into several sections."""
 
 FRESH = 1800.0
 """Age of a mark, in seconds, after which it is renewed; this costs a write."""
@@ -49,10 +59,16 @@ transaction that relies on it may take the same time again.
 """
 
 _REFERENCE = '\0'
-"""A mapping in a frame with only this name stands for a section."""
+"""The only key of a reference.
+
+A reference is ``{'\\0': position}`` in a frame.
+"""
 
 _ENCODED_REFERENCE = r'"\u0000"'
-"""The name as JSON; a text that contains it may hold references."""
+"""The key of a reference as JSON.
+
+A JSON text without this text contains no references.
+"""
 
 _BATCH = 200
 """Maximum number of rows that one statement reads or writes."""
@@ -76,7 +92,7 @@ _NAMING_COLUMNS: Any = (
 """All columns that name a document; a new such column must be added here."""
 
 _DIGESTS: Any = sa.bindparam('digests', expanding=True)
-_READ = sa.union_all(
+_SELECT_DOCUMENTS = sa.union_all(
     sa.select(_CONTENTS.c.digest, sa.null(), _CONTENTS.c.frame).where(
         _CONTENTS.c.digest.in_(_DIGESTS)
     ),
@@ -84,7 +100,11 @@ _READ = sa.union_all(
     .join(_SECTIONS, _SECTIONS.c.digest == _LINKS.c.section)
     .where(_LINKS.c.content.in_(_DIGESTS)),
 )
-"""Digest, position and data: frames have no position, sections have one."""
+"""The query for the frames and sections of some documents.
+
+A row has the digest of a document, a position and compressed JSON. The
+position is null in the row of a frame.
+"""
 
 _encode = json.JSONEncoder(separators=(',', ':'), check_circular=False).encode
 
@@ -96,71 +116,67 @@ def put(connection: sa.Connection, document: Document) -> str:
     are different documents.
 
     :param connection: a transaction that ends within :data:`FRESH` seconds.
-    :returns: the digest that names the document.
+    :returns: the digest of the document.
     """
-    # The next call fills both: the texts of the sections by digest, and the
-    # digests in the order of the places from which sections were taken.
+    # Texts of the sections by digest, and the digests by position. A section
+    # that occurs in several places has several positions.
     sections: dict[str, str] = {}
-    order: list[str] = []
-    frame = _encode(_cut_into_frame(document, sections, order))
-    digest = _compute_digest('\n'.join([frame, *order]))
-    is_missing = bool(_mark_as_used(connection, _CONTENTS, [digest]))
-    if not is_missing:
+    digests_in_order: list[str] = []
+    # This call fills both of them.
+    frame_data = _cut_into_frame(document, sections, digests_in_order)
+    frame = _encode(frame_data)
+    digest = _compute_digest('\n'.join([frame, *digests_in_order]))
+    missing_documents = _mark_as_used(connection, _CONTENTS, [digest])
+    if not missing_documents:
         # The document is already stored. Its sections need no mark of their
         # own, because they stay as long as the document.
         return digest
     missing_sections = _mark_as_used(connection, _SECTIONS, sorted(sections))
-    _insert(
-        connection,
-        _SECTIONS,
-        [
-            {'digest': name, 'data': zlib.compress(sections[name].encode())}
-            for name in missing_sections
-        ],
-    )
-    # A section that is used in several places counts once per place.
-    size = len(frame) + sum(len(sections[name]) for name in order)
-    _insert(
-        connection,
-        _CONTENTS,
-        [
-            {
-                'digest': digest,
-                'frame': zlib.compress(frame.encode()),
-                'size': size,
-            }
-        ],
-    )
-    _insert(
-        connection,
-        _LINKS,
-        [
-            {'content': digest, 'position': position, 'section': name}
-            for position, name in enumerate(order)
-        ],
-    )
+    section_rows = [
+        {'digest': missing, 'data': zlib.compress(sections[missing].encode())}
+        for missing in missing_sections
+    ]
+    _insert(connection, _SECTIONS, section_rows)
+    # A section that occurs in several places counts once per place.
+    size = len(frame)
+    for section_digest in digests_in_order:
+        size += len(sections[section_digest])
+    document_row = {
+        'digest': digest,
+        'frame': zlib.compress(frame.encode()),
+        'size': size,
+    }
+    _insert(connection, _CONTENTS, [document_row])
+    link_rows = [
+        {'content': digest, 'position': position, 'section': section_digest}
+        for position, section_digest in enumerate(digests_in_order)
+    ]
+    _insert(connection, _LINKS, link_rows)
     return digest
 
 
 def get(
     connection: sa.Connection, digests: Iterable[str]
 ) -> dict[str, Document]:
-    """Read documents by their digests; missing documents are left out."""
+    """Read documents by their digests; missing documents are left out.
+
+    :returns: the documents, by digest.
+    """
     unique_digests = sorted(set(digests))
     # Compressed JSON: frames by the digest of the document, sections by this
     # digest and their position in the document.
     frames: dict[str, bytes] = {}
     sections: dict[tuple[str, int], bytes] = {}
     for batch in transaction.chunks(unique_digests, _BATCH):
-        rows = connection.execute(_READ, {'digests': batch})
+        rows = connection.execute(_SELECT_DOCUMENTS, {'digests': batch})
         for digest, position, data in rows:
             if position is None:
                 frames[digest] = data
             else:
                 sections[digest, position] = data
     documents = {}
-    for digest, compressed in frames.items():
-        frame = json.loads(zlib.decompress(compressed))
+    for digest, compressed_frame in frames.items():
+        frame = json.loads(zlib.decompress(compressed_frame))
         documents[digest] = _fill_frame(frame, digest, sections)
     return documents
 
@@ -170,7 +186,8 @@ def renew(connection: sa.Connection, digests: Iterable[str]) -> set[str]:
 
     The caller must store rows that name them within :data:`FRESH` seconds.
 
-    :returns: the digests of the documents that are stored.
+    :returns: the digests of the documents that are stored; the other documents
+        are missing.
     """
     unique_digests = sorted(set(digests))
     missing = _mark_as_used(connection, _CONTENTS, unique_digests)
@@ -197,16 +214,20 @@ def load(digests: Iterable[str]) -> dict[str, Document]:
 
 
 def sweep(grace: float = GRACE) -> int:
-    """Remove documents and sections that are neither named nor recently used.
+    """Remove documents and sections that nobody uses.
 
-    :param grace: seconds for which a row stays after it was last marked as
-        used.
+    A document is removed if no row of another table names it, and a section if
+    no document has it. Both stay for some time after they were last marked as
+    used, because a transaction may be about to name them.
+
+    :param grace: this time, in seconds.
     :returns: number of documents and sections that were removed.
     """
-    is_in_column = []
+    is_named_in_column = []
     for column in _NAMING_COLUMNS:
-        is_in_column.append(sa.exists().where(column == _CONTENTS.c.digest))
-    is_named = sa.or_(*is_in_column)
+        is_named_here = sa.exists().where(column == _CONTENTS.c.digest)
+        is_named_in_column.append(is_named_here)
+    is_named = sa.or_(*is_named_in_column)
     is_linked = sa.exists().where(_LINKS.c.section == _SECTIONS.c.digest)
     # Remove documents first, together with their links, because the links
     # would keep the sections from being removed.
@@ -216,11 +237,12 @@ def sweep(grace: float = GRACE) -> int:
 
 
 def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
-    """Remove the rows of a table that are neither named nor recently used.
+    """Remove the documents, or the sections, that nobody uses.
 
-    At most :data:`_MOST_REMOVED` rows are removed, starting with the row that
-    has been unused for the longest time.
+    At most :data:`_MOST_REMOVED` rows are removed, those with the oldest marks
+    first.
 
+    :param table: the table of documents or of sections.
     :param is_unnamed: the SQL condition of rows that no other row names.
     :param grace: seconds for which a row stays after it was last marked as
         used.
@@ -233,25 +255,29 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
         .order_by(table.c.used_at)
         .limit(_MOST_REMOVED)
     )
-    removed = 0
+    removed_count = 0
     for digest in digests:
         # Both conditions are checked again, because the row may be in use now.
-        if _remove(table, digest, is_old, is_unnamed):
-            removed += 1
-    return removed
+        was_removed = _remove(table, digest, is_old, is_unnamed)
+        if was_removed:
+            removed_count += 1
+    return removed_count
 
 
 @transaction.retried_on_lock_conflict
 def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
     """Remove a document or a section, unless it has been used again.
 
+    It stays if its mark is no longer old, if it is named, or if it or one of
+    its links is locked. A later sweep tries again.
+
+    :param table: the table of documents or of sections.
     :param is_old: the SQL condition of rows that were not marked recently.
     :param is_unnamed: the SQL condition of rows that no other row names.
     :returns: whether it was removed.
     """
     with transaction.writer_without_gaps() as session:
-        # None if the mark is new, or if a writer that is about to mark the row
-        # has locked it.
+        # A writer that is about to mark the row may have locked it.
         locked_row: Any = session.execute(
             sa.select(table.c.digest)
             .where(table.c.digest == digest, is_old)
@@ -270,8 +296,10 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
         ).first()
         if unnamed_row is None:
             return False
-        if table is _CONTENTS and not _remove_links(session, digest):
-            return False
+        if table is _CONTENTS:
+            were_links_removed = _remove_links(session, digest)
+            if not were_links_removed:
+                return False
         session.execute(sa.delete(table).where(table.c.digest == digest))
         return True
 
@@ -279,7 +307,8 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
 def _remove_links(session: orm.Session, digest: str) -> bool:
     """Remove the links of a document, unless one of them is locked.
 
-    :returns: whether the document has no more links.
+    :param digest: the digest of the document.
+    :returns: whether the links were removed.
     """
     is_of_document = _LINKS.c.content == digest
     unlocked_positions = (
@@ -295,6 +324,7 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
         sa.select(sa.func.count()).where(is_of_document)
     ).scalar_one()
     if len(unlocked_positions) < count_of_links:
+        # Another transaction has locked a link.
         return False
     if unlocked_positions:
         # Delete them one by one by primary key. For several keys, MySQL may
@@ -314,17 +344,25 @@ def _cut_into_frame(
     """Take the sections out of a value, and return its frame.
 
     The frame of ``{'log': <2000 characters>, 'size': 3}`` is
-    ``{'log': {'\\0': 0}, 'size': 3}``, with the position of the section. A
-    text or a part of at least :data:`SMALLEST` characters becomes a section; a
-    part above :data:`LARGEST` is taken apart first. The value is not changed.
+    ``{'log': {'\\0': 0}, 'size': 3}``, where 0 is the position of the section.
+    The value itself is not changed.
 
-    Every step of this function determines the digests: if it changes, values
-    that are already stored are stored again.
+    What happens to a child of the value, e.g. to the log, depends on its
+    length:
+
+    - Below :data:`SMALLEST`, it stays in the frame.
+    - Up to :data:`LARGEST`, it becomes a section.
+    - A longer dict or list gets a frame of its own. If it then has no
+      sections, it becomes a section as a whole.
+    - A longer text becomes a section.
+
+    If a rule of this function changes, documents get other digests, and
+    documents that are already stored are stored again.
 
     :param value: a dict or a list.
-    :param sections: the texts of sections by digest; new ones are added.
-    :param order: the digest of the section at every position. Digests are
-        appended; two equal texts have two positions and one section.
+    :param sections: the JSON texts of sections by digest; new ones are added.
+    :param order: the digests of the sections by position; new ones are
+        appended. Two equal texts have two positions and one section.
     """
     if isinstance(value, dict):
         children = list(value.items())
@@ -339,26 +377,27 @@ def _cut_into_frame(
         if isinstance(child, str) and len(child) < SMALLEST:
             continue
         text = _encode(child)
-        may_hold_reference = _ENCODED_REFERENCE in text
-        has_to_be_cut = len(text) > LARGEST or may_hold_reference
+        # A machine may have sent a mapping that looks like a reference. It
+        # must be changed below, and cannot be in a section, because
+        # _fill_frame() reads sections unchanged.
+        may_look_like_reference = _ENCODED_REFERENCE in text
+        has_to_be_cut = len(text) > LARGEST or may_look_like_reference
         if has_to_be_cut and not isinstance(child, str):
             count_before = len(order)
             frame[name] = _cut_into_frame(child, sections, order)
-            was_cut = len(order) > count_before
-            # _fill_frame() does not look for references in a section, so a
-            # value that has or may have references stays in the frame.
-            if was_cut or may_hold_reference:
+            has_sections = len(order) > count_before
+            if has_sections or may_look_like_reference:
                 continue
-            # None of its parts is large enough for a section, so the value
-            # becomes a section as a whole.
+            # The child is long, but none of its parts is large enough for a
+            # section, so the child becomes a section as a whole.
         if len(text) >= SMALLEST:
             digest = _compute_digest(text)
             sections[digest] = text
             frame[name] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(frame, dict) and _REFERENCE in frame:
-        # A machine has sent this name. The list tells the mapping from a
-        # reference, which has a number.
+        # A machine has sent this key. Wrap the mapping in a list, so that it
+        # differs from a reference, which has a number.
         frame = {_REFERENCE: [frame]}
     return frame
 
@@ -368,7 +407,13 @@ def _fill_frame(
 ) -> Any:
     """Build a document, or a part of it, from its frame and its sections.
 
-    This reverses :func:`_cut_into_frame`.
+    This reverses :func:`_cut_into_frame`. A part of a frame is
+
+    - a list or a mapping: its children are built in the same way;
+    - ``{'\\0': 0}``: the section at position 0;
+    - ``{'\\0': [mapping]}``: the mapping in the list, which has the key
+      ``'\\0'`` itself;
+    - any other value: returned unchanged.
 
     :param frame: the frame of the document, or a part of the frame.
     :param digest: the digest of the document.
@@ -379,18 +424,16 @@ def _fill_frame(
         return [_fill_frame(child, digest, sections) for child in frame]
     if not isinstance(frame, dict):
         return frame
-    children = frame
+    mapping = frame
     if frame.keys() == {_REFERENCE}:
         position_or_list = frame[_REFERENCE]
         if not isinstance(position_or_list, list):
-            compressed = sections[digest, position_or_list]
-            return json.loads(zlib.decompress(compressed))
-        # This is not a reference, but a mapping in which a machine has sent
-        # that name.
-        [children] = position_or_list
+            compressed_section = sections[digest, position_or_list]
+            return json.loads(zlib.decompress(compressed_section))
+        [mapping] = position_or_list
     return {
         name: _fill_frame(child, digest, sections)
-        for name, child in children.items()
+        for name, child in mapping.items()
     }
 
 
@@ -406,22 +449,22 @@ def _compute_digest(text: str) -> str:
 def _mark_as_used(
     connection: sa.Connection, table: Any, digests: Sequence[str]
 ) -> list[str]:
-    """Mark rows as used, and return the digests of missing rows.
+    """Mark documents or sections as used, and return which are missing.
 
-    Only rows whose mark is older than :data:`FRESH` are written.
+    A row is written only if its mark is older than :data:`FRESH`.
 
+    :param table: the table of documents or of sections.
     :param digests: the digests, sorted. All writers lock the rows of a table
         in this order, so they may wait, but cannot deadlock.
+    :returns: the digests that are not in the table.
     """
     # Whether the mark of a stored row is too old, by digest.
     is_mark_old: dict[str, bool] = {}
     for batch in transaction.chunks(digests, _BATCH):
-        rows = connection.execute(
-            sa.select(
-                table.c.digest, table.c.used_at < clock.now() - FRESH
-            ).where(table.c.digest.in_(batch))
-        )
-        for digest, is_old in rows:
+        is_old_mark = table.c.used_at < clock.now() - FRESH
+        query = sa.select(table.c.digest, is_old_mark)
+        query = query.where(table.c.digest.in_(batch))
+        for digest, is_old in connection.execute(query):
             is_mark_old[digest] = is_old
     missing = []
     for digest in digests:
@@ -442,16 +485,14 @@ def _mark_as_used(
 def _insert(
     connection: sa.Connection, table: Any, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows, and mark them as used.
+    """Insert rows that are marked as used; keep rows that already exist.
 
-    Rows that another writer has inserted meanwhile are not changed, and are
-    not an error.
+    Another writer may have inserted the same rows meanwhile.
     """
     mark: Any = {}
-    # The table of links has no such column.
+    # The table of links has no mark.
     if 'used_at' in table.c:
         mark = {'used_at': clock.now()}
     for batch in transaction.chunks(rows, _BATCH):
-        transaction.upsert(
-            connection, table, [{**row, **mark} for row in batch]
-        )
+        marked_rows = [{**row, **mark} for row in batch]
+        transaction.upsert(connection, table, marked_rows)

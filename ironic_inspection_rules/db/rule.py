@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stored rules and revisions: how they are read and changed."""
+"""Reads and changes the stored rules, and reads the revisions of the rule set.
+
+The rule set is all stored rules and tables. It has a number, its *revision*.
+Every change goes through :func:`.rule_set.change`, which makes the next
+revision and records who made the change and what was changed.
+
+A caller decides on a change by the rules that it has read. It passes the
+revision of these rules as ``base``, and the change is refused if somebody has
+changed the rule set since.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,17 +30,16 @@ def create_rule(
     origin: rule_set.ChangeOrigin = rule_set.UNKNOWN,
     base: int | None = None,
 ) -> models.RuleRow:
-    """Store a new rule.
+    """Store a new rule, and return its row.
 
-    If the previous change has removed this very rule, it is put back, and
-    neither change leaves a revision; see
-    :meth:`.rule_set.RuleSetChange.put_back`.
+    If the previous change has removed a rule with the same fields, that rule
+    is put back, and the list of revisions shows neither of the two changes,
+    see :meth:`.rule_set.RuleSetChange.put_back`.
 
     :param values: column values; ``uuid``, ``conditions`` and ``actions``
         are required.
     :param origin: who makes the change and why, for the revision.
-    :param base: the revision of the rule set that the caller has read; None
-        for any.
+    :param base: the revision that the rule set must have; None for any.
     :raises: RuleSetChanged if the rule set has changed to another revision.
     :raises: RuleAlreadyExists if the UUID is taken.
     :raises: Invalid if the database cannot store a value.
@@ -54,13 +62,15 @@ def update_rule(
 ) -> models.RuleRow:
     """Change a rule, unless another request has changed it meanwhile.
 
+    :param uuid: the UUID of the rule.
     :param values: the column values to change.
-    :param revision: the revision that the row must have.
+    :param revision: the ``revision`` of the rule that the caller has read.
     :param origin: who makes the change and why, for the revision.
     :param base: the revision that the rule set must have; None for any.
+    :returns: the row of the rule after the change.
     :raises: RuleSetChanged if the rule set has changed to another revision.
     :raises: RuleNotFound if there is no such rule.
-    :raises: Conflict if the row has changed to another revision.
+    :raises: Conflict if the rule has changed to another revision.
     :raises: Invalid if the database cannot store a value.
     """
     with rule_set.change(origin) as change:
@@ -71,8 +81,8 @@ def update_rule(
                 _('Inspection rule %s was changed meanwhile.') % uuid
             )
         change.update({uuid: values})
-        # Read the rule again, because update() bypasses this object, and MySQL
-        # drops the fractions of seconds.
+        # Read the row again, because update() writes to the database without
+        # changing this object, and because MySQL drops fractions of seconds.
         change.session.refresh(rule)
         return rule
 
@@ -116,11 +126,12 @@ def change_rules(
     :param updated: column values to change, by UUID of the rule.
     :param deleted: the UUIDs of rules to remove.
     :param origin: who makes the change and why, for the revision.
-    :param tables: a mapping for every table that changes, with its ``name``,
-        its ``definition`` (None to remove it) and ``rows``, the numbers of
-        ``new``, ``changed`` and ``gone`` rows. Unless the table is removed,
-        the mapping also has its ``size``, which is the number of its rows, and
-        all of its ``chunks``, see :meth:`.rule_set.RuleSetChange.put_table`.
+    :param tables: a mapping for every table that changes. It has the ``name``
+        of the table, its ``definition``, and ``rows`` for the revision:
+        ``{'new': 2, 'changed': 0, 'gone': 1}``. The definition is None to
+        remove the table. Otherwise the mapping also has the ``size`` of the
+        table, which is the number of its rows, and all of its ``chunks``, see
+        :meth:`.rule_set.RuleSetChange.put_table`.
     :returns: the new revision of the rule set: the next number, or ``base`` if
         nothing has changed.
     :raises: RuleSetChanged if the rule set has changed to another revision.
@@ -149,14 +160,14 @@ def change_rules(
 
 
 def _check_base(change: rule_set.RuleSetChange, base: int | None) -> None:
-    """Check that a change applies to the revision that it was decided for.
+    """Check that the rule set has not changed since the caller has read it.
 
-    Nobody else can change the rule set after this, because this transaction
-    has already incremented the number of the revision, whose row it locks.
-
-    :param base: the revision that the change was decided for; None for any.
+    :param change: the change in progress.
+    :param base: the revision that the caller has read; None for any.
     :raises: RuleSetChanged if the rule set has another revision.
     """
+    # Opening the change has incremented the revision, and has locked its row.
+    # Nobody else can therefore change the rule set after this check.
     revision_before = change.revision - 1
     if base is not None and base != revision_before:
         raise exceptions.RuleSetChanged(base, revision_before)
@@ -175,10 +186,10 @@ def get_rule_by_uuid(uuid: str) -> models.RuleRow:
 def list_rules(
     filters: Mapping[str, Any] | None = None,
 ) -> list[models.RuleRow]:
-    """Read rules in their order.
+    """Read stored rules, in the order in which they run at equal priority.
 
-    :param filters: values by column, e.g. ``{'phase': 'main'}``; a list
-        accepts any of its values. None for all rules.
+    :param filters: the values that columns must have, e.g. ``{'phase':
+        'main'}``; a list accepts any of its values. None for all rules.
     """
     return transaction.read(_add_filters(sa.select(models.RuleRow), filters))
 
@@ -186,14 +197,16 @@ def list_rules(
 def list_values(
     column: str, filters: Mapping[str, Any] | None = None
 ) -> list[tuple[str, Any]]:
-    """Read one column of many rules, in their order.
+    """Read one column of many rules, in the order of :func:`list_rules`.
 
-    Sorting and paging need the column of rules that are not on the page.
+    To sort rules by a column and return a page, the API needs this column of
+    all rules, but the other columns only of the rules on the page.
 
-    :param filters: values by column, see :func:`list_rules`.
-    :returns: pairs of UUID and value.
+    :param column: the name of the column.
+    :param filters: the values that columns must have, see :func:`list_rules`.
+    :returns: the UUID of every rule, with its value in the column.
     """
-    # Use a name of its own, because the column may be the UUID itself.
+    # The label makes the names of both columns differ if "column" is the UUID.
     value = getattr(models.RuleRow, column).label('value')
     query = sa.select(models.RuleRow.uuid, value)
     rows = transaction.read_rows(_add_filters(query, filters))
@@ -202,15 +215,17 @@ def list_values(
 
 @transaction.retried_on_lock_conflict
 def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
-    """Read all rules in their order.
+    """Read the revision of the rule set, and all stored rules.
 
-    :returns: the revision and the rows. If the rows are newer than the
-        revision, a change based on it is refused.
+    :returns: the revision, and the columns of every rule in the order of
+        :func:`list_rules`. The rules may be newer than the revision. A change
+        with this revision as its base is then refused.
     """
     query = rule_set.in_order(sa.select(models.RuleRow.__table__))
     with transaction.reader() as session:
         # Read the revision first. If it were read last, it could be newer than
-        # the rows, and a change based on it would undo changes in between.
+        # the rules. A change with it as its base would then be accepted, and
+        # would undo the changes in between.
         revision = rule_set.read_revision(session)
         rows = session.execute(query).mappings()
         return revision, [dict(row) for row in rows]
@@ -219,10 +234,10 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
 def list_revisions(
     limit: int, before: int | None = None
 ) -> list[models.RevisionRow]:
-    """Read revisions, the newest first.
+    """Read revisions of the rule set, newest first.
 
     :param limit: maximum number of revisions.
-    :param before: the number of a revision; only older revisions are read.
+    :param before: if given, read only revisions with a lower number.
     """
     newest_first = models.RevisionRow.revision.desc()
     query = sa.select(models.RevisionRow).order_by(newest_first).limit(limit)
@@ -235,11 +250,12 @@ def list_revisions(
 def get_rules_of_revision(
     revision: int,
 ) -> tuple[models.RevisionRow, list[models.RuleVersionRow]]:
-    """Read the rule set as it was at a revision.
+    """Read a revision of the rule set, and the rules as they were then.
 
-    A number has no row if its change was undone immediately, see
-    :meth:`.rule_set.RuleSetChange.put_back`. Then it stands for the previous
-    revision. Revision 0, before the first change, has no rules.
+    - Revision 0 is the rule set before the first change. It has no rules.
+    - Some numbers have no row, because their change was undone, see
+      :meth:`.rule_set.RuleSetChange.put_back`. They have the rules of the last
+      revision before them that has a row, and this row is returned.
 
     :returns: the row of the revision, and the versions of rules that were in
         force then, in the order in which they ran.
@@ -250,22 +266,23 @@ def get_rules_of_revision(
     if revision == 0:
         # The database has no row for this revision.
         return models.RevisionRow(revision=0, changes=[]), []
+    # The query for the last row up to this number.
+    last_row = sa.select(models.RevisionRow)
+    last_row = last_row.where(
+        models.RevisionRow.__table__.c.revision <= revision
+    )
+    last_row = last_row.order_by(models.RevisionRow.revision.desc()).limit(1)
+    # The query for the versions that were in force.
     has_begun = columns.first_revision <= revision
     has_not_ended = sa.or_(
         columns.end_revision.is_(None), columns.end_revision > revision
     )
-    # The row of the last change up to this number.
-    last_change = sa.select(models.RevisionRow)
-    last_change = last_change.where(
-        models.RevisionRow.__table__.c.revision <= revision
-    )
-    last_change = last_change.order_by(models.RevisionRow.revision.desc())
-    in_force = sa.select(version).where(has_begun, has_not_ended)
-    in_force = in_force.order_by(columns.position, columns.id)
+    versions = sa.select(version).where(has_begun, has_not_ended)
+    versions = versions.order_by(columns.position, columns.id)
     with transaction.reader() as session:
-        row: Any = session.execute(last_change.limit(1)).scalar_one_or_none()
-        # If there is no row, changes of this age are no longer kept. A number
-        # above the newest revision is not in use yet.
+        row: Any = session.execute(last_row).scalar_one_or_none()
+        # If there is no row, revisions of this age are no longer kept. A
+        # number above the newest revision is not in use yet.
         if row is None or revision > rule_set.read_revision(session):
             raise exceptions.NotFound(
                 _(
@@ -274,14 +291,14 @@ def get_rules_of_revision(
                 )
                 % revision
             )
-        return row, list(session.execute(in_force).scalars())
+        return row, list(session.execute(versions).scalars())
 
 
 def find_ever_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in any kept revision.
 
-    Nobody may read their content in any revision, because it may have been
-    the same before they became sensitive.
+    Nobody may read these rules in any revision, because their content may have
+    been the same before they became sensitive.
     """
     query = sa.select(models.RuleVersionRow.uuid).distinct()
     query = query.where(models.RuleVersionRow.sensitive.is_(True))
@@ -291,26 +308,29 @@ def find_ever_sensitive() -> set[str]:
 def find_never_sensitive() -> set[str]:
     """Return the UUIDs of rules that are sensitive in no kept revision.
 
-    A rule without any kept revision is left out, because it may have been
-    sensitive, and then its effects must not be shown.
+    The effects of these rules may be shown. A rule that no kept revision has
+    is left out, because it may have been sensitive.
     """
     query = sa.select(
         models.RuleVersionRow.uuid, models.RuleVersionRow.sensitive
     )
     rows = transaction.read_rows(query.distinct())
     # A rule that was sensitive only in some revisions has two rows.
-    uuids = {row['uuid'] for row in rows}
+    all_uuids = {row['uuid'] for row in rows}
     ever_sensitive = {row['uuid'] for row in rows if row['sensitive']}
-    return uuids - ever_sensitive
+    return all_uuids - ever_sensitive
 
 
 def describe_revision(row: models.RevisionRow) -> dict[str, Any]:
     """Return a revision as plain data, with its time as ISO 8601 text.
 
-    The time is None for revision 0.
+    :returns: ``{'revision': 3, 'created_at': '2026-01-01T12:00:00+00:00', …}``
+        with the columns of :class:`.models.RevisionRow`. The time of revision
+        0 is None.
     """
     created_at = None
     if row.created_at:
+        # The database has the time in UTC, without a time zone.
         created_at = row.created_at.isoformat() + '+00:00'
     return {
         'revision': row.revision,
@@ -337,14 +357,15 @@ def _get_rule(session: orm.Session, uuid: str) -> models.RuleRow:
 def _add_filters(
     query: sa.Select, filters: Mapping[str, Any] | None
 ) -> sa.Select:
-    """Add filters to a query of rules, and sort it as the rules run.
+    """Return a query of rules with filters, and sorted as the rules run.
 
-    :param filters: a value, or a list of accepted values, by column.
+    :param filters: by column, the value that a rule must have, or a list of
+        values of which it must have one. None for no filters.
     """
-    for name, value in (filters or {}).items():
-        column = getattr(models.RuleRow, name)
-        if isinstance(value, list):
-            query = query.where(column.in_(value))
+    for column_name, wanted in (filters or {}).items():
+        column = getattr(models.RuleRow, column_name)
+        if isinstance(wanted, list):
+            query = query.where(column.in_(wanted))
         else:
-            query = query.where(column == value)
+            query = query.where(column == wanted)
     return rule_set.in_order(query)

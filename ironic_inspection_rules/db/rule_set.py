@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A change of the stored rule set, which makes one revision."""
+"""A change of the stored rule set, which makes one revision.
+
+The rule set is all stored rules and tables. Its *revision* is a number that
+every change increments. The row of a revision has the *outcome* for every rule
+that was changed: ``{'uuid': '…', 'outcome': 'moved', 'description': '…'}``.
+
+A *version* is a rule as it was from one revision to another. Versions make it
+possible to read the rules of an earlier revision. Rules themselves are stored
+only as they are now.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import contextlib
@@ -25,6 +34,7 @@ CREATED = 'created'
 UPDATED = 'updated'
 MOVED = 'moved'
 DELETED = 'deleted'
+"""Outcomes for a rule; a moved rule has only another position."""
 
 _RULES = models.RuleRow.__table__
 
@@ -34,7 +44,7 @@ _MOST_UUIDS = 500
 
 @dataclasses.dataclass(frozen=True)
 class ChangeOrigin:
-    """Where a change comes from.
+    """Who makes a change, and why: the ``message``.
 
     ``keep_revisions`` is the number of revisions to keep after the change.
     """
@@ -51,21 +61,24 @@ UNKNOWN = ChangeOrigin()
 class RuleSetChange:
     """A change of the stored rules and tables, in an open transaction.
 
+    The methods write rules and tables to the database, and note the outcomes.
+    At the end, :meth:`record` writes the row of the revision and the versions
+    of rules.
+
     :param revision: the revision that the change makes.
-    :ivar outcomes: the outcomes for rules and tables, as the revision shows
-        them: the ``changes`` of :class:`.models.RevisionRow`.
+    :ivar outcomes: the outcomes for rules and tables, which become the column
+        ``changes`` of :class:`.models.RevisionRow`.
     """
 
     def __init__(self, session: orm.Session, revision: int) -> None:
         self.session = session
         self.revision = revision
         self.outcomes: list[dict[str, Any]] = []
-        # Whether put_back() has undone the previous change, which removed a
-        # rule. In this case neither change leaves a revision.
+        # Whether put_back() has undone the previous change. Then neither of
+        # the two changes has a row in the list of revisions.
         self._has_put_back = False
-        # A version is a rule as it was from one revision to another. Creating
-        # a rule begins a version, removing it ends one, and changing or moving
-        # it does both.
+        # Creating a rule begins a version of it, removing it ends its version,
+        # and changing or moving it does both.
         self._uuids_of_ended_versions: list[str] = []
         self._rows_of_new_versions: list[Mapping[str, Any]] = []
 
@@ -78,17 +91,17 @@ class RuleSetChange:
         """
         if not values:
             return
-        last_position = (
-            self.session.execute(
-                sa.select(sa.func.max(_RULES.c.position))
-            ).scalar()
-            or 0
-        )
+        last_position = self.session.execute(
+            sa.select(sa.func.max(_RULES.c.position))
+        ).scalar()
+        if last_position is None:
+            # There are no rules yet.
+            last_position = 0
         rows: list[dict[str, Any]] = []
         for number, rule in enumerate(values, start=1):
             rows.append(
                 {
-                    **_column_defaults(),
+                    **_build_column_defaults(),
                     # A position in the values of the rule overrides this one.
                     'position': last_position + number,
                     **rule,
@@ -108,29 +121,33 @@ class RuleSetChange:
             self._note_rule(CREATED, row)
 
     def put_back(self, values: Mapping[str, Any]) -> bool:
-        """Store a rule as it was, if the previous change has removed it.
+        """Undo the previous change, if it has only removed this very rule.
 
-        Neither change leaves a revision. Some tools remove a rule and create
-        it again on every run, which would fill the list of revisions. The
-        number of the rule set still grows, because processes may have read the
-        number in between.
+        Some tools remove a rule and create it again on every run, which would
+        fill the list of revisions. Therefore neither the removal nor this
+        change has a row in the list. The number of the rule set still grows,
+        because processes may have read the number in between.
+
+        The rule is put back if the previous change has removed it and changed
+        nothing else, and if it had the same fields. Otherwise nothing changes,
+        and the caller has to create the rule.
 
         :param values: column values of the rule to create.
-        :returns: whether the rule was put back. It is put back only if the
-            previous change has removed this rule and changed nothing else, and
-            if the fields of the rule are the same.
+        :returns: whether the rule was put back.
         """
-        removal: Any = self.session.get(models.RevisionRow, self.revision - 1)
-        if removal is None or not _has_removed_only(removal, values['uuid']):
+        uuid = values['uuid']
+        # None if the list of revisions does not show the previous change.
+        previous: Any = self.session.get(models.RevisionRow, self.revision - 1)
+        if previous is None or not _has_removed_only(previous, uuid):
             return False
         version: Any = self.session.execute(
             sa.select(models.RuleVersionRow).where(
-                models.RuleVersionRow.uuid == values['uuid'],
-                models.RuleVersionRow.end_revision == removal.revision,
+                models.RuleVersionRow.uuid == uuid,
+                models.RuleVersionRow.end_revision == previous.revision,
             )
         ).scalar_one_or_none()
-        row = {**_column_defaults(), **values}
-        if version is None or not _is_same_as_version(row, version):
+        row = {**_build_column_defaults(), **values}
+        if version is None or not _has_same_fields(row, version):
             return False
         row['revision'] = version.rule_revision
         row['position'] = version.position
@@ -138,46 +155,48 @@ class RuleSetChange:
         self.session.execute(sa.insert(_RULES), [row])
         # The version continues as if it had never ended.
         version.end_revision = None
-        self.session.delete(removal)
+        self.session.delete(previous)
         self._has_put_back = True
         return True
 
     def update(self, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Change stored rules.
 
-        A rule whose values stay the same is not changed. A rule that only
-        moves to another position keeps its revision and time of update.
-        Unknown UUIDs are ignored.
+        - A rule whose values stay the same is not changed.
+        - A rule that only moves to another position keeps its revision and its
+          time of update.
+        - Any other rule gets the new revision and the present time.
+        - Unknown UUIDs are ignored.
 
         :param values: the column values to change, by UUID of the rule.
         """
-        rows = []
-        for before in _read_rows(self.session, list(values)):
-            new_values = values[before['uuid']]
+        changed_rows = []
+        for stored in _read_rows(self.session, list(values)):
+            new_values = values[stored['uuid']]
             changed_columns = {
                 name
                 for name, value in new_values.items()
-                if not model.is_same_value(name, before[name], value)
+                if not model.is_same_value(name, stored[name], value)
             }
             # This column is the version of the code that saves the rule, and
             # not a part of the rule.
             changed_columns.discard('version')
             if not changed_columns:
                 continue
-            row = {**before, **new_values}
+            row = {**stored, **new_values}
             if changed_columns == {'position'}:
                 self._note_rule(MOVED, row)
             else:
                 row['revision'] = self.revision
                 row['updated_at'] = timeutils.utcnow()
                 self._note_rule(UPDATED, row)
-            rows.append(row)
-        if rows:
+            changed_rows.append(row)
+        if changed_rows:
             # Remove the rows and insert them again, with one statement each,
             # because an UPDATE for every row would take many times as long.
             # The rows keep their ids, which sort rules at the same position.
-            self._remove([row['uuid'] for row in rows])
-            self.session.execute(sa.insert(_RULES), rows)
+            self._remove([row['uuid'] for row in changed_rows])
+            self.session.execute(sa.insert(_RULES), changed_rows)
 
     def delete(self, uuids: Sequence[str]) -> None:
         """Remove stored rules and their statistics; ignore unknown UUIDs."""
@@ -231,21 +250,24 @@ class RuleSetChange:
         )
 
     def record(self, origin: ChangeOrigin) -> None:
-        """Store the row of the revision, and remove old revisions.
+        """Finish the change: store its revision, and remove old revisions.
 
-        No row is stored if nothing has changed, or if :meth:`put_back` has
-        undone the previous change.
+        - If :meth:`put_back` has undone the previous change, no revision is
+          stored, but the number of the rule set stays incremented.
+        - If nothing has changed, no revision is stored, and the number of the
+          rule set becomes what it was before.
+        - Otherwise the revision is stored.
 
         :param origin: who made the change and why, and how many revisions to
             keep.
         """
         if self._has_put_back:
-            # The number of the rule set is not reset, because processes may
-            # have read the number that the previous removal has made.
+            # Processes may have read the number of the previous change, and
+            # must see that the rule set has changed since.
             return
         if not self.outcomes:
-            # This transaction has incremented the number of the rule set, and
-            # resets it before anybody else can read it.
+            # Nobody else can have read the incremented number, because this
+            # transaction is not committed yet.
             self.session.execute(
                 sa.update(models.RulesRevisionRow).values(
                     revision=models.RulesRevisionRow.revision - 1
@@ -256,30 +278,30 @@ class RuleSetChange:
         self._forget_old(origin.keep_revisions)
 
     def _write_revision(self, origin: ChangeOrigin) -> None:
-        """Store the row of the revision, and the versions of its rules.
+        """Store the row of the revision, and the versions of changed rules.
 
-        The versions of rules that the change replaces or removes end with this
-        revision, and new versions begin.
+        The versions of changed and removed rules end with this revision, and
+        the new versions of changed and created rules begin with it.
 
         :param origin: who made the change and why.
         """
-        # End the old versions before inserting new ones, because the new ones
-        # would match the same condition.
-        for part in transaction.chunks(
+        # End the old versions before inserting the new ones, because the new
+        # ones would match the same condition.
+        for some_uuids in transaction.chunks(
             self._uuids_of_ended_versions, _MOST_UUIDS
         ):
             self.session.execute(
                 sa.update(models.RuleVersionRow)
                 .where(
-                    models.RuleVersionRow.uuid.in_(part),
+                    models.RuleVersionRow.uuid.in_(some_uuids),
                     models.RuleVersionRow.end_revision.is_(None),
                 )
                 .values(end_revision=self.revision),
                 execution_options={'synchronize_session': False},
             )
-        versions = []
+        new_versions = []
         for row in self._rows_of_new_versions:
-            versions.append(
+            new_versions.append(
                 {
                     'uuid': row['uuid'],
                     'first_revision': self.revision,
@@ -290,9 +312,9 @@ class RuleSetChange:
                     'fields': {name: row[name] for name in model.WRITABLE},
                 }
             )
-        if versions:
+        if new_versions:
             self.session.execute(
-                sa.insert(models.RuleVersionRow.__table__), versions
+                sa.insert(models.RuleVersionRow.__table__), new_versions
             )
         self.session.execute(
             sa.insert(models.RevisionRow).values(
@@ -306,14 +328,12 @@ class RuleSetChange:
         )
 
     def _forget_old(self, keep_revisions: int) -> None:
-        """Remove old revisions, and versions of rules and tables with them.
-
-        A version that a kept revision still has stays.
+        """Remove old revisions, and the rules and tables that only they have.
 
         :param keep_revisions: the number of newest revisions to keep.
         """
-        # The oldest revision is looked up instead of computed, because some
-        # numbers have no row, see put_back().
+        # The oldest revision to keep is looked up instead of computed, because
+        # some numbers have no row, see put_back().
         oldest_kept = self.session.execute(
             sa.select(models.RevisionRow.revision)
             .order_by(models.RevisionRow.revision.desc())
@@ -321,14 +341,14 @@ class RuleSetChange:
             .limit(1)
         ).scalar()
         if oldest_kept is None:
-            # There are fewer revisions than that.
+            # There are fewer revisions than should be kept.
             return
         self.session.execute(
             sa.delete(models.RevisionRow).where(
                 models.RevisionRow.__table__.c.revision < oldest_kept
             )
         )
-        # A version that ends with the oldest kept revision is not part of it.
+        # The end of a version is the first revision that does not have it.
         self.session.execute(
             sa.delete(models.RuleVersionRow).where(
                 models.RuleVersionRow.__table__.c.end_revision <= oldest_kept
@@ -337,13 +357,13 @@ class RuleSetChange:
         table.forget(self.session, oldest_kept)
 
     def _note_rule(self, outcome: str, row: Mapping[str, Any]) -> None:
-        """Record the outcome for a rule; :meth:`record` stores it.
+        """Note the outcome for a rule, and which versions of it end and begin.
 
-        The outcome becomes an entry of the revision, and also ends or begins
-        versions of the rule.
+        :meth:`record` stores them.
 
         :param outcome: CREATED, UPDATED, MOVED or DELETED.
-        :param row: all columns of the rule; for DELETED, their old values.
+        :param row: all columns of the rule, as it is after the change, or as
+            it was before if it is deleted.
         """
         self.outcomes.append(
             {
@@ -364,66 +384,66 @@ class RuleSetChange:
             )
 
 
-def _has_removed_only(removal: Any, uuid: str) -> bool:
+def _has_removed_only(revision: Any, uuid: str) -> bool:
     """Return whether a revision has removed a rule and changed nothing else.
 
-    :param removal: a :class:`.models.RevisionRow`.
+    :param revision: a :class:`.models.RevisionRow`.
     :param uuid: the UUID of the rule.
     """
-    if len(removal.changes) != 1:
+    if len(revision.changes) != 1:
         return False
-    only_change = removal.changes[0]
-    return (
-        only_change.get('uuid') == uuid and only_change['outcome'] == DELETED
-    )
+    # The change of a table has no "uuid".
+    [only_change] = revision.changes
+    is_of_rule = only_change.get('uuid') == uuid
+    return is_of_rule and only_change['outcome'] == DELETED
 
 
-def _is_same_as_version(row: Mapping[str, Any], version: Any) -> bool:
+def _has_same_fields(row: Mapping[str, Any], version: Any) -> bool:
     """Return whether a rule has the same fields as a version of it.
 
     :param row: column values of the rule.
     :param version: a :class:`.models.RuleVersionRow`.
     """
-    # Convert to JSON and back, because lists of versioned objects never equal
-    # the plain lists of the version.
-    fields = json.loads(
-        json.dumps({name: row[name] for name in model.WRITABLE})
-    )
+    # Convert the fields to JSON and back, because lists of versioned objects
+    # never equal the plain lists of the version.
+    fields_as_json = json.dumps({name: row[name] for name in model.WRITABLE})
+    fields = json.loads(fields_as_json)
     return all(
         model.is_same_value(name, version.fields.get(name), value)
         for name, value in fields.items()
     )
 
 
-def _column_defaults() -> dict[str, Any]:
-    """Return the defaults of all columns of a rule except ``id``.
+def _build_column_defaults() -> dict[str, Any]:
+    """Return a value for every column of a rule except ``id``.
 
-    They are needed because many rows are inserted with a single statement,
-    which requires the same columns in all rows.
+    A column without a default gets None. The values are needed because many
+    rows are inserted with a single statement, which requires the same columns
+    in all rows.
     """
-    defaults: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for column in _RULES.c:
         if column.name == 'id':
+            # The database chooses the ids.
             continue
         default: Any = column.default
         if default is None:
-            defaults[column.name] = None
+            values[column.name] = None
         elif default.is_callable:
-            # SQLAlchemy calls it with the context of a statement.
-            defaults[column.name] = default.arg(None)
+            # The default is a function, e.g. for the present time, which
+            # SQLAlchemy calls with the context of a statement.
+            values[column.name] = default.arg(None)
         else:
-            defaults[column.name] = default.arg
-    return defaults
+            values[column.name] = default.arg
+    return values
 
 
 @contextlib.contextmanager
 def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """Open a transaction that changes the rule set and makes one revision.
 
-    Its first statement increments the number of the rule set, whose row stays
-    locked until the commit. Writers therefore wait for each other before they
-    lock anything else, and cannot deadlock. After the ``with`` block, the new
-    revision is stored in the same transaction, see
+    The ``with`` block makes the changes. After the block, the revision is
+    stored in the same transaction, unless nothing has changed, see
     :meth:`RuleSetChange.record`.
 
     :param origin: who made the change and why, for the revision.
@@ -431,17 +451,21 @@ def change(origin: ChangeOrigin) -> Iterator[RuleSetChange]:
     """
     try:
         with transaction.writer() as session:
+            # Increment the number of the rule set first. Its row then stays
+            # locked until the commit, so that writers wait for each other
+            # before they lock anything else, and cannot deadlock.
             session.execute(
                 sa.update(models.RulesRevisionRow).values(
                     revision=models.RulesRevisionRow.revision + 1
                 )
             )
-            opened = RuleSetChange(session, read_revision(session))
-            yield opened
-            opened.record(origin)
+            new_revision = read_revision(session)
+            change_in_progress = RuleSetChange(session, new_revision)
+            yield change_in_progress
+            change_in_progress.record(origin)
     except db_exc.DBError as exc:
-        # For example, MySQL raises this for an emoji if [database]connection
-        # lacks charset=utf8mb4.
+        # A DataError is an error of a value. For example, MySQL raises it for
+        # an emoji if [database]connection lacks charset=utf8mb4.
         if isinstance(exc.inner_exception, sa.exc.DataError):
             raise exceptions.Invalid(
                 _('The database cannot store this inspection rule: %s')

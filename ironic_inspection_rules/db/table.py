@@ -2,10 +2,20 @@
 
 """Stored tables of the rule set, in chunks of rows.
 
-The rows of a table are stored in chunks of neighbours. Where a chunk ends is
-decided by the keys of its rows: when a row is added, removed or changed, all
-other chunks stay what they are (content-defined chunking). Tables and chunks
-are kept from one revision to another, as rules are.
+A table maps keys to rows, e.g. models of machines to their traits. Here it is
+a sequence of *pairs* of key and row, in order::
+
+    ['R640', {'trait': 'CUSTOM_A'}], ['R650', {'trait': 'CUSTOM_B'}], …
+
+A *chunk* contains some neighboring pairs, and is one row of the database. Its
+*digest* is a hash of its JSON text. The keys of the rows decide where a chunk
+ends, so that a change of one row leaves all other chunks the same
+(content-defined chunking).
+
+A change of the rule set makes a *revision*. Chunks are never changed: a row of
+the database is *in force* from its ``first_revision`` until its
+``end_revision``, which is null while the row is in force now. A table itself
+has rows of the same kind, with its *definition*: all that is not in its rows.
 """
 
 import base64
@@ -23,7 +33,7 @@ from ironic_inspection_rules.db import models
 from ironic_inspection_rules.db import transaction
 
 Pair = Sequence[Any]
-"""The key of a row, and the row."""
+"""The key of a row, and the row: ``['R640', {'trait': 'CUSTOM_A'}]``."""
 
 _VERSIONS: Any = models.TableVersionRow.__table__
 _CHUNKS: Any = models.TableChunkRow.__table__
@@ -54,19 +64,20 @@ class Chunk(NamedTuple):
 
 
 Stored = Sequence[str | None]
-"""The digest of a chunk, and its text; None if it is already stored."""
+"""The digest and the text of a chunk to store.
+
+The text is None if the table already has the chunk.
+"""
 
 
 def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
-    """Yield the rows of a table in chunks, as they are stored.
+    """Split the rows of a table into chunks.
 
     A chunk ends after a row if the checksum of its key is a multiple of
-    :data:`_MEAN_ROWS`, or if the chunk is full. A new or changed row therefore
-    changes a single chunk, and all other chunks stay the same. If this
-    function were changed, it would split the same rows into other chunks, and
-    all tables would be stored again.
+    :data:`_MEAN_ROWS`, or if the chunk is full. If this function is changed,
+    it splits the same rows into other chunks, and all tables are stored again.
 
-    :param pairs: the keys of the rows, and the rows, in their order.
+    :param pairs: all pairs of key and row, in their order.
     """
     pairs_of_chunk: list[Pair] = []
     texts: list[str] = []
@@ -76,8 +87,9 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
         pairs_of_chunk.append(pair)
         texts.append(text)
         characters += len(text)
-        # Only the key of this row is considered, so that the end of a chunk
-        # does not depend on the rows before it.
+        # The end of a chunk depends on the key of this row, not on the number
+        # of rows before it. After a row is inserted, the following chunks
+        # therefore begin with the same rows as before.
         key = pair[0]
         is_last_by_key = zlib.crc32(key.encode()) % _MEAN_ROWS == 0
         is_full = len(texts) >= _MOST_ROWS or characters >= _MOST_CHARACTERS
@@ -92,12 +104,12 @@ def split(pairs: Iterable[Pair]) -> Iterator[Chunk]:
 
 
 def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
-    """Make the chunk of some rows, with a digest of its text.
+    """Build a chunk from its rows, and compute its digest.
 
-    :param texts: the JSON texts of the pairs.
-    :param pairs: the keys of the rows, and the rows.
+    :param texts: the JSON text of every pair.
+    :param pairs: the pairs of key and row.
     """
-    # This is the text that the encoder would make of all pairs at once.
+    # This is the same text as the JSON of the list of all pairs.
     text = f'[{",".join(texts)}]'
     hashed = hashlib.blake2b(text.encode(), digest_size=20)
     encoded = base64.urlsafe_b64encode(hashed.digest())
@@ -109,10 +121,10 @@ def _make_chunk(texts: Sequence[str], pairs: Sequence[Pair]) -> Chunk:
 def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
     """Read all tables without their rows, sorted by name.
 
-    :param revision: the revision of the rule set; None for the tables in
-        force.
-    :returns: mappings with the ``name`` of a table, the ``revision`` that last
-        changed it, its ``size`` and its ``definition``.
+    :param revision: the revision of the rule set; None for the tables that are
+        in force now.
+    :returns: for every table its ``name``, the ``revision`` that last changed
+        it, its number of rows as ``size``, and its ``definition``.
     """
     query = (
         sa.select(_VERSIONS)
@@ -137,7 +149,9 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
 def list_digests(name: str, revision: int | None = None) -> list[str]:
     """Read the digests of the chunks of a table, in the order of its rows.
 
-    :param revision: the revision of the rule set; None for the table in force.
+    :param name: the name of the table.
+    :param revision: the revision of the rule set; None for the table that is
+        in force now.
     """
     query = sa.select(_CHUNKS.c.digest)
     query = query.where(_CHUNKS.c.name == name, *_in_force(_CHUNKS, revision))
@@ -151,26 +165,27 @@ def read_chunks(
 ) -> dict[str, list[Pair]]:
     """Read the rows of some chunks of a table.
 
+    :param name: the name of the table.
     :param digests: digests from :func:`list_digests`.
-    :param revision: the revision that had the chunks; None for the chunks in
-        force.
+    :param revision: the revision that had the chunks; None for the chunks that
+        are in force now.
     :returns: pairs of key and row, by the digest of the chunk. A chunk that
         was replaced after its digest was read is missing.
     """
-    chunks: dict[str, list[Pair]] = {}
-    for part in transaction.chunks(digests, _BATCH):
+    pairs_by_digest: dict[str, list[Pair]] = {}
+    for some_digests in transaction.chunks(digests, _BATCH):
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data)
         # Compare the name as well, because another table may have the same
         # chunks.
         query = query.where(
             _CHUNKS.c.name == name,
-            _CHUNKS.c.digest.in_(part),
+            _CHUNKS.c.digest.in_(some_digests),
             *_in_force(_CHUNKS, revision),
         )
         for row in transaction.read_rows(query):
             text = zlib.decompress(row['data'])
-            chunks[row['digest']] = json.loads(text)
-    return chunks
+            pairs_by_digest[row['digest']] = json.loads(text)
+    return pairs_by_digest
 
 
 def put(
@@ -183,16 +198,18 @@ def put(
 ) -> str | None:
     """Store a table for a new revision, if it has changed.
 
-    Database rows that are no longer in force are not deleted, because earlier
-    revisions have them: they end with this revision.
+    Earlier revisions keep the previous rows of the database, which end with
+    the new revision.
 
     :param revision: the number of the new revision.
+    :param name: the name of the table.
     :param definition: the table without its rows.
     :param size: the number of its rows.
-    :param chunks: all chunks of the table, in order; a chunk without its text
+    :param chunks: all chunks of the table, in order. A chunk without its text
         must be in force in this table.
     :returns: ``created`` or ``updated``; None if nothing has changed.
     """
+    # None if there is no table of this name.
     definition_before = session.execute(
         sa.select(_VERSIONS.c.definition).where(
             _VERSIONS.c.name == name, _VERSIONS.c.end_revision.is_(None)
@@ -227,9 +244,11 @@ def remove(session: orm.Session, revision: int, name: str) -> bool:
 
     :param revision: the first revision that does not have the table.
     """
-    ended = _end_rows(session, _VERSIONS, revision, _VERSIONS.c.name == name)
+    count_of_ended = _end_rows(
+        session, _VERSIONS, revision, _VERSIONS.c.name == name
+    )
     _end_rows(session, _CHUNKS, revision, _CHUNKS.c.name == name)
-    return bool(ended)
+    return count_of_ended > 0
 
 
 def forget(session: orm.Session, oldest: int) -> None:
@@ -246,69 +265,74 @@ def _put_chunks(
 ) -> bool:
     """Store the chunks of a table, and return whether any has changed.
 
-    Only new and moved chunks are written. If there is no position left for a
-    new chunk between two others, all chunks are written. The database rows of
-    moved and removed chunks end with this revision.
+    Compared with the chunks of the stored table, a chunk
 
-    :param chunks: pairs of digest and text, in order; the text is None for a
-        chunk that the table already has.
+    - stays, if its order among the others is the same: nothing is written;
+    - is new or moved: a new row is inserted;
+    - is moved or gone: its old row ends with the new revision.
+
+    Chunks are sorted by ``position``, a number. If there is no number left for
+    a new chunk between two others, all chunks are inserted again.
+
+    :param revision: the number of the new revision.
+    :param name: the name of the table.
+    :param chunks: all chunks of the table, in order.
     """
     rows_before = session.execute(
         sa.select(_CHUNKS.c.id, _CHUNKS.c.position, _CHUNKS.c.digest)
         .where(_CHUNKS.c.name == name, _CHUNKS.c.end_revision.is_(None))
         .order_by(_CHUNKS.c.position)
     ).all()
-    staying = _find_staying_rows(rows_before, chunks)
-    if len(staying) == len(rows_before) == len(chunks):
-        # No chunk is new, gone or moved.
+    staying_rows = _find_staying_rows(rows_before, chunks)
+    if len(staying_rows) == len(rows_before) == len(chunks):
+        # All chunks stay.
         return False
-    # New chunks get positions between those of the chunks that stay, so that a
-    # change of one row of the table writes only one chunk.
+    # New chunks get positions between the chunks that stay, so that a change
+    # of one row of the table writes only one chunk.
     known_positions: list[float | None] = [None] * len(chunks)
-    for number, row in staying.items():
-        known_positions[number] = row.position
+    for index, row in staying_rows.items():
+        known_positions[index] = row.position
     positions = _fill_positions(known_positions)
     if positions is None:
-        # There is no position left: all chunks get new ones, so none may stay.
-        staying = {}
-        positions = [float(number) for number in range(len(chunks))]
+        # There is no number left: all chunks get new positions, so none stays.
+        staying_rows = {}
+        positions = [float(index) for index in range(len(chunks))]
     new_rows = []
-    for number, (digest, text) in enumerate(chunks):
-        if number not in staying:
+    for index, (digest, text) in enumerate(chunks):
+        if index not in staying_rows:
             new_rows.append(
                 {
                     'name': name,
                     'first_revision': revision,
                     'end_revision': None,
-                    'position': positions[number],
+                    'position': positions[index],
                     'digest': digest,
                     'text': text,
                 }
             )
-    staying_ids = {row.id for row in staying.values()}
+    staying_ids = {row.id for row in staying_rows.values()}
     ended_ids = [row.id for row in rows_before if row.id not in staying_ids]
-    for part in transaction.chunks(new_rows, _BATCH):
-        session.execute(
-            sa.insert(_CHUNKS), _compress_texts(session, name, part)
-        )
-    # End old rows only now, because the data of moved chunks were copied from
-    # their old rows above.
-    for part in transaction.chunks(ended_ids, _BATCH):
-        _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(part))
+    for some_rows in transaction.chunks(new_rows, _BATCH):
+        compressed_rows = _compress_texts(session, name, some_rows)
+        session.execute(sa.insert(_CHUNKS), compressed_rows)
+    # End old rows only now, because _compress_texts() has copied the data of
+    # moved chunks from their old rows.
+    for some_ids in transaction.chunks(ended_ids, _BATCH):
+        _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(some_ids))
     return True
 
 
 def _find_staying_rows(
     rows: Sequence[Any], chunks: Sequence[Stored]
 ) -> dict[int, Any]:
-    """Find the rows of the stored table that need no change.
+    """Find the chunks that stay in the same order, and their stored rows.
 
-    Chunks keep their rows if their order stays the same. A chunk that has
-    moved is written again, because its position is a column of its row.
+    If the stored chunks are A, B and C, and the table will have the chunks A,
+    X and C, the result is ``{0: row of A, 2: row of C}``.
 
     :param rows: database rows of all chunks of the stored table, in order.
     :param chunks: the chunks that the table will have, in order.
-    :returns: rows by the index of the chunk in ``chunks``.
+    :returns: stored rows, by the index of the chunk in ``chunks``.
     """
     matcher = difflib.SequenceMatcher(
         None,
@@ -317,38 +341,41 @@ def _find_staying_rows(
         # Without this, difflib ignores digests that occur many times.
         autojunk=False,
     )
-    staying = {}
+    staying_rows = {}
+    # A block is a run of chunks that both have in the same order.
     for first_row, first_chunk, length in matcher.get_matching_blocks():
         for offset in range(length):
-            staying[first_chunk + offset] = rows[first_row + offset]
-    return staying
+            staying_rows[first_chunk + offset] = rows[first_row + offset]
+    return staying_rows
 
 
 def _compress_texts(
     session: orm.Session, name: str, rows: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return rows of chunks with compressed data instead of their texts.
+    """Return rows of chunks with compressed ``data`` instead of ``text``.
 
-    A chunk without a text has only a new position. Its data are copied from
-    its old row, so that the client does not need to send them again.
+    If the text is None, the table already has the chunk, at another position.
+    Its data are then copied from its old row.
 
-    :param rows: the rows to insert, with a ``text`` that may be None.
+    :param name: the name of the table.
+    :param rows: column values of the rows to insert, except ``data``; and
+        ``text``, which may be None.
     """
     digests_to_copy = [row['digest'] for row in rows if row['text'] is None]
-    stored_data = {}
+    data_by_digest = {}
     if digests_to_copy:
         query = sa.select(_CHUNKS.c.digest, _CHUNKS.c.data).where(
             _CHUNKS.c.name == name,
             _CHUNKS.c.digest.in_(digests_to_copy),
             _CHUNKS.c.end_revision.is_(None),
         )
-        stored_data = dict(session.execute(query).tuples().all())
+        data_by_digest = dict(session.execute(query).tuples().all())
     rows_with_data = []
     for row in rows:
         columns = dict(row)
         text = columns.pop('text')
         if text is None:
-            columns['data'] = stored_data[row['digest']]
+            columns['data'] = data_by_digest[row['digest']]
         else:
             columns['data'] = zlib.compress(text.encode())
         rows_with_data.append(columns)
@@ -356,38 +383,43 @@ def _compress_texts(
 
 
 def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
-    """Fill in rising positions between the known positions.
+    """Replace every None in a list of positions by a number, in rising order.
 
-    ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``: new
-    positions divide the interval between their neighbors evenly. Before the
+    ``[None, 1.0, None, 2.0, None]`` becomes ``[0.0, 1.0, 1.5, 2.0, 3.0]``. New
+    positions between two known positions have equal distances. Before the
     first and after the last known position, the distance is 1.
 
-    :param positions: known positions; None for new positions.
+    :param positions: known positions, in rising order; None for new positions.
     :returns: all positions; None if two known positions are so close that no
         floating-point numbers are left between them.
     """
     filled: list[float] = []
-    # Number of new positions since the last known one.
+    # Number of new positions since the last known position.
     count_of_new = 0
     for position in positions:
         if position is None:
             count_of_new += 1
             continue
+        # Insert the new positions before this known position.
         if filled:
             low = filled[-1]
         else:
-            # Choose the distance before the first known position to be 1.
+            # This is the first known position. With this value, the distance
+            # is 1.
             low = position - (count_of_new + 1)
-        width = (position - low) / (count_of_new + 1)
+        distance = (position - low) / (count_of_new + 1)
         for number in range(1, count_of_new + 1):
-            filled.append(low + width * number)
+            filled.append(low + distance * number)
         filled.append(position)
         count_of_new = 0
-    # If there is no known position, the first new one is 0.0.
+    # Append the new positions after the last known position. If none is known,
+    # the first new position is 0.
     last_known = -1.0
     if filled:
         last_known = filled[-1]
-    filled += [last_known + number for number in range(1, count_of_new + 1)]
+    for number in range(1, count_of_new + 1):
+        filled.append(last_known + number)
+    # The distances may have been rounded to 0.
     for position, next_position in zip(filled, filled[1:], strict=False):
         if position >= next_position:
             return None
@@ -397,12 +429,12 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
 def _end_rows(
     session: orm.Session, table: Any, revision: int, condition: Any
 ) -> int:
-    """End database rows that are in force.
+    """Make database rows end with a revision, if they are in force now.
 
     :param table: the database table.
     :param revision: the first revision that does not have the rows.
     :param condition: the SQL condition of the rows.
-    :returns: number of rows that were ended.
+    :returns: number of rows that were changed.
     """
     result: Any = session.execute(
         sa.update(table)
@@ -413,8 +445,9 @@ def _end_rows(
 
 
 def _in_force(table: Any, revision: int | None) -> list[Any]:
-    """Return the SQL conditions of rows that a revision has.
+    """Return the SQL conditions of rows that are in force in a revision.
 
+    :param table: the database table.
     :param revision: the revision; None for the rows that are in force now.
     """
     if revision is None:
