@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Decide which machines the PXE filter lets pass.
+"""Decides which machines the PXE filter lets pass.
+
+The PXE filter blocks the network boot of machines that are not in inspection.
+To *pass* means that the requests of a machine for an address and a boot image
+reach their servers. A machine is recognized by the MAC address from which it
+sends. Every host has a filter, and all filters elect a *leader*. Machines pass
+only on the leader's host.
+
+A machine is *known* if Ironic has a port, or a port group, with its address,
+and *unknown* otherwise.
 
 Source: spec 001 "HA Firewall decomposition".
 """
@@ -27,9 +36,10 @@ class BadAddress(exceptions.InspectionRulesError):
 class Admission:
     """The machines that a host lets pass.
 
-    :param allowlist: MAC addresses that pass.
-    :param denylist: MAC addresses that are blocked, unless in the allowlist.
-    :param unknown: whether all other machines pass.
+    :param allowlist: MAC addresses of machines that pass.
+    :param denylist: MAC addresses of machines that are blocked, unless they
+        are in the allowlist as well.
+    :param unknown: whether machines that are in neither list pass.
     """
 
     allowlist: frozenset[str] = frozenset()
@@ -42,9 +52,10 @@ class Machines:
     """The known machines of a cloud.
 
     :param known: MAC addresses of all ports and port groups.
-    :param inspected: those of nodes in inspection.
-    :param any_inspection: whether any node is in inspection, even without
-        ports: its machine may have addresses that nobody knows yet.
+    :param inspected: MAC addresses of the ports and port groups of nodes in
+        inspection.
+    :param any_inspection: whether any node is in inspection. It may have no
+        ports yet, so that the address of its machine is unknown.
     """
 
     known: frozenset[str] = frozenset()
@@ -54,17 +65,22 @@ class Machines:
 
 @functools.lru_cache(maxsize=1)
 def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
-    """Decide which machines one host lets pass.
+    """Decide which machines a host lets pass.
+
+    - A host that does not lead blocks all machines.
+    - The leader lets machines in inspection pass, and blocks all other known
+      machines. Unknown machines pass while any node is in inspection, or
+      always with ``auto_discovery``.
 
     The last result is cached, because a host decides twice a second, there may
     be tens of thousands of machines, and they rarely change.
 
-    :param leads: whether this host is the leader. All other hosts block.
+    :param leads: whether this host is the leader.
     :param auto_discovery: whether unknown machines always pass.
     """
     if not leads:
-        # A host that does not lead blocks these machines anyway. Putting them
-        # into its table leaves less to change when it becomes the leader.
+        # The host would block these machines without the denylist as well. If
+        # it becomes the leader, less has to be changed.
         return Admission(denylist=machines.known)
     return Admission(
         allowlist=machines.inspected,
@@ -76,13 +92,16 @@ def decide(machines: Machines, leads: bool, auto_discovery: bool) -> Admission:
 def read_macs(rows: Iterable[Row]) -> frozenset[str]:
     """Return the MAC addresses of ports, in lower case.
 
-    :param rows: UUID and MAC address of ports. All rows are read, even after a
-        bad address, because the transaction ends only with the last row.
-    :raises: BadAddress for the first bad address. If the port were skipped, a
-        known machine would pass as an unknown one.
+    A bad address is an error, because the machine of a skipped port would
+    count as unknown, and unknown machines may pass.
+
+    :param rows: UUID and MAC address of ports.
+    :raises: BadAddress for the first bad address.
     """
     first_error = None
     macs = set()
+    # Read all rows, even after a bad address, because the transaction of the
+    # iterator ends with the last row.
     for uuid, address in rows:
         mac = address.lower()
         if _MAC.fullmatch(mac):

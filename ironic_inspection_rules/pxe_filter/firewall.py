@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Change the table of the PXE filter in the kernel, with nft."""
+"""Changes the table of the PXE filter in the kernel, with the nft program.
+
+The *table* is a table of nftables. It blocks machines on one network interface
+of a host, except the machines that it lets pass, see :mod:`.nftables`. While
+this host leads the filters of a cloud, it tells the kernel again and again to
+let machines pass for a second or two. If it fails to do so, the kernel blocks
+all machines when this time is over.
+"""
 
 from collections.abc import Callable
 import shutil
@@ -14,13 +21,16 @@ from ironic_inspection_rules.pxe_filter import admission
 from ironic_inspection_rules.pxe_filter import nftables
 
 _PASS_TIMEOUT = 1.0
-"""Time limit, in seconds, for a run of nft that lets machines pass."""
+"""Time limit for a run of nft that lets machines pass, in seconds."""
 
 _MARGIN = 0.5
 """Seconds that the leader's host blocks before its leadership ends."""
 
 _TIMEOUT = 10.0
-"""Time limit for other runs; 50,000 addresses take 0.1 seconds."""
+"""Time limit for other runs of nft, in seconds.
+
+A run with 50,000 addresses takes 0.1 seconds.
+"""
 
 _STATUS_AFTER_KILL = (-9, 137)
 """Exit status if timeout(1) has killed nft.
@@ -47,17 +57,20 @@ def run_nft(
 
     ``run_nft('list', 'tables')`` returns the tables of the kernel.
 
+    :param arguments: arguments of nft.
     :param script: a script to apply in one transaction.
-    :param timeout: seconds after which timeout(1) kills the program, even
-        while this process is suspended.
+    :param timeout: seconds after which nft is killed.
     :returns: standard output.
-    :raises: FirewallError, with the message of nft in one line if it failed.
+    :raises: FirewallError if nft or timeout(1) is not installed, if nft did
+        not end in time, or with the first error of nft if it failed.
     """
     if script is not None:
+        # nft then reads the script from standard input.
         arguments = ('-f', '-', *arguments)
     for program in ('nft', 'timeout'):
         if not shutil.which(program):
             raise FirewallError(_('The %s program is not installed') % program)
+    # timeout(1) kills nft even while this process is suspended.
     process = subprocess.run(
         ['timeout', '-s', 'KILL', f'{timeout:g}', 'nft', *arguments],
         input=script or '',
@@ -72,9 +85,9 @@ def run_nft(
     if process.returncode != 0:
         lines = process.stderr.strip().splitlines()
         if lines:
-            # For example "/dev/stdin:1:1-9: Error: Could not process rule: …",
-            # where the first part is the position in the script.
-            _where, _error, reason = lines[0].rpartition('Error: ')
+            # From "/dev/stdin:1:1-9: Error: Could not process rule: …", take
+            # the text after "Error: ".
+            _position, _error, reason = lines[0].rpartition('Error: ')
         else:
             reason = _('exit status %d') % process.returncode
         raise FirewallError(_('nft: %s') % reason)
@@ -82,10 +95,11 @@ def run_nft(
 
 
 def seconds_to_pass(remaining: float) -> float:
-    """Return the seconds for which the kernel may let machines pass.
+    """Return for how many seconds the kernel may let machines pass.
 
-    They end before leadership does, even if nft takes its full time limit of
-    one second: 1.5 for 3 seconds of leadership, 0 for 1.5 or less.
+    The kernel must block before the leadership of this host ends, even if nft
+    takes its full time limit of one second. If the leadership ends in 3
+    seconds, machines may pass for 1.5 seconds.
 
     :param remaining: seconds until the leadership of this host ends.
     """
@@ -95,9 +109,8 @@ def seconds_to_pass(remaining: float) -> float:
 class Firewall:
     """The nftables table that guards one interface; not thread-safe.
 
-    :param run: runs the nft program with arguments, and the keywords
-        ``script`` and ``timeout`` (in seconds). It returns the standard
-        output, or raises FirewallError.
+    :param table: builds the scripts for the table.
+    :param run: a function like :func:`run_nft`.
     """
 
     def __init__(
@@ -105,7 +118,8 @@ class Firewall:
     ) -> None:
         self._table = table
         self._run = run
-        # The current state of the kernel, from which changes start.
+        # The machines in the table of the kernel. Scripts contain only the
+        # difference to them.
         self._admitted = admission.Admission()
 
     @property
@@ -114,13 +128,13 @@ class Firewall:
         return self._table.interface
 
     def install(self) -> None:
-        """Create the table again, so that it blocks everything.
+        """Create the table, or replace it; it blocks everything.
 
-        Our own table of that name is replaced. A foreign table of that name is
-        kept, and a table of another name blocks everything.
+        If a table of this name exists that is not ours, it is kept. Then a
+        table of another name blocks everything, and an error is raised.
 
-        :raises: FirewallError if there is a foreign table, although everything
-            is blocked; if there is no such interface; or if nft fails.
+        :raises: FirewallError if there is such a table, if there is no such
+            interface, or if nft fails.
         """
         try:
             socket.if_nametoindex(self.interface)
@@ -159,16 +173,16 @@ class Firewall:
         :param admit: the machines that should pass.
         :param remaining: seconds until the leadership of this host ends. If
             too few are left, all machines are blocked.
-        :raises: FirewallError if nft failed, and nothing has changed, or if it
+        :raises: FirewallError if nft failed, which changes nothing, or if it
             was killed, perhaps after the change. :meth:`block` works in both
             cases.
         """
         script = self._table.change(self._admitted, admit)
         seconds = seconds_to_pass(remaining)
         if seconds > 0:
-            # There are two limits: a timeout of the kernel that begins when
-            # nft runs, and a time of day, in case nft runs late. If the clock
-            # is set back, the first limit still counts.
+            # The kernel has two limits: a timeout that begins when nft runs,
+            # and a time of day. The time of day counts if nft runs late, and
+            # the timeout counts if the clock is set back.
             now = time.time()
             script += self._table.pass_for(seconds, now, now + remaining)
             self._apply_script(script, _PASS_TIMEOUT)
@@ -182,15 +196,15 @@ class Firewall:
     def block(self) -> None:
         """Block everything, and create the table again if it is gone.
 
-        The denylist is not changed, because that would take longer.
-
-        :raises: FirewallError if both fail. The table, if it exists, then
-            blocks by its timeout.
+        :raises: FirewallError if both fail. If the table exists, it then
+            blocks when its timeout is over.
         """
+        # Keep the denylist, because changing it would take longer.
         admit_nobody = admission.Admission(denylist=self._admitted.denylist)
         try:
             self.update(admit_nobody, remaining=0)
         except FirewallError:
+            # For example, somebody has deleted the table.
             self.install()
 
     def _apply_script(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The text of the nftables table that guards DHCP and TFTP.
+"""The scripts for the nftables table that guards DHCP and TFTP.
 
-This module builds scripts for nft(8); :mod:`.firewall` runs them.
+This module builds scripts for nft(8); :mod:`.firewall` runs them. The table
+has two chains of rules, ``input`` and ``guard``, and *sets* whose names begin
+with ``@``. The first rule of a chain that matches a packet decides:
 
 .. code-block:: none
 
@@ -14,13 +16,17 @@ This module builds scripts for nft(8); :mod:`.firewall` runs them.
             from an interface in @unknown         accept
             anything else                         drop
 
+The *elements* of the sets are MAC addresses in ``@whitelist`` and
+``@blacklist``, and the interface itself in ``@unknown`` while unknown machines
+pass.
+
 ``@leader`` contains the interface while this host leads, with a timeout. The
-leader renews it; if it does not, the kernel blocks. ``@lease`` contains the
-time span for which the leader has decided. So nobody passes when the filter
-was suspended after the decision, or nft was slow. A clock that is set back
-does not extend the timeout. Machines may pass for up to two seconds too long
-in one case: the filter is suspended before it starts nft, and the clock is
-set back meanwhile.
+leader renews the timeout; if it does not, the kernel blocks. ``@lease``
+contains the time span for which the leader has decided, so that no machine
+passes if the filter was suspended after the decision, or nft was slow. A clock
+that is set back does not extend the timeout. Machines may pass for up to two
+seconds too long in one case: the filter is suspended before it starts nft, and
+the clock is set back meanwhile.
 
 Source: spec 001 "HA Firewall decomposition".
 """
@@ -63,6 +69,7 @@ class FilterTable:
 
     A script is a list of lines, without line ends.
 
+    :param interface: the name of the interface.
     :param ports: the ports to guard, e.g. ``67/udp``.
     """
 
@@ -72,8 +79,8 @@ class FilterTable:
         # the name of the table for "br-ex:1" ends with "br-ex_1".
         suffix = re.sub(r'[^\w.-]', '_', interface, flags=re.ASCII)
         self.name = f'ironic_inspection_pxe_filter_{suffix}'
-        # The name of the table that blocks everything if a foreign table has
-        # our name.
+        # The name of the table that blocks everything if somebody else's table
+        # has the name above.
         self.fallback_name = self.name + '_closed'
         self._ports = [port.split('/') for port in ports]
 
@@ -88,7 +95,7 @@ class FilterTable:
     def create_fallback(self) -> list[str]:
         """Return the script for a table of another name that blocks all.
 
-        It is used on a host where a foreign table has our name.
+        It is needed if somebody else's table has the usual name.
         """
         return [
             *_drop_table(self.fallback_name),
@@ -114,20 +121,24 @@ class FilterTable:
                 'blacklist', before.denylist, after.denylist
             ),
         ]
-        if before.unknown != after.unknown:
-            # Unknown machines pass while the interface is in the set.
-            action = 'delete'
-            if after.unknown:
-                action = 'add'
+        # Unknown machines pass while the interface is in the set "unknown".
+        if after.unknown and not before.unknown:
             script += self._edit_elements(
-                action, 'unknown', [self._quoted_name]
+                'add', 'unknown', [self._quoted_name]
+            )
+        elif before.unknown and not after.unknown:
+            script += self._edit_elements(
+                'delete', 'unknown', [self._quoted_name]
             )
         return script
 
     def _change_elements(
         self, name: str, old: frozenset[str], new: frozenset[str]
     ) -> list[str]:
-        """Return the script that changes the elements of a set."""
+        """Return the script that changes the elements of a set.
+
+        :param name: the name of the set.
+        """
         # A host decides twice a second, usually with the same machines, and
         # comparing tens of thousands of addresses would be slow.
         if old is new:
@@ -148,28 +159,29 @@ class FilterTable:
         ]
 
     def pass_for(self, seconds: float, now: float, until: float) -> list[str]:
-        """Return the script that lets admitted machines pass.
+        """Return the script that lets machines pass for some time.
 
-        nft fails if the table is gone.
+        It sets the timeout of the set ``leader``, and the time span in the set
+        ``lease``. nft fails if the table is gone.
 
-        :param seconds: how long they pass, from the moment when nft runs;
-            rounded down to 0.1 seconds.
-        :param now: the current time of day, in seconds since 1970.
-        :param until: the time of day after which no machine passes, even if
-            nft runs late; rounded down to whole seconds.
+        :param seconds: the timeout, which begins when nft runs; rounded down
+            to 0.1 seconds.
+        :param now: the current time, in seconds since 1970.
+        :param until: the time after which no machine passes, even if nft runs
+            late; in seconds since 1970, rounded down to whole seconds.
         """
         tenths = int(seconds * 10)
-        if not tenths:
+        if tenths == 0:
             # In nft, a timeout of zero means no timeout.
             return self.block()
-        span = f'{int(now)}-{int(until)}'
-        leader = f'{self._quoted_name} timeout {tenths}00ms'
+        time_span = f'{int(now)}-{int(until)}'
+        name_with_timeout = f'{self._quoted_name} timeout {tenths}00ms'
         return [
             # Empty the sets first, because on many kernels an element that is
             # added again keeps its timeout, and time spans must not overlap.
             *self.block(),
-            *self._edit_elements('add', 'lease', [span]),
-            *self._edit_elements('add', 'leader', [leader]),
+            *self._edit_elements('add', 'lease', [time_span]),
+            *self._edit_elements('add', 'leader', [name_with_timeout]),
         ]
 
     def is_foreign(self, listing: str) -> bool:
@@ -179,15 +191,17 @@ class FilterTable:
     def _define_table(self, table: str) -> Iterator[str]:
         """Yield the script for a new table, which lets no machine pass.
 
-        All its sets are empty. The docstring of this module shows its rules.
+        It creates the sets, which are empty, and then the chains ``guard`` and
+        ``input`` with their rules, see the docstring of this module.
 
         :param table: the name of the table.
         """
         yield f'add table {FAMILY} {table}'
-        for name, kind in _SETS.items():
-            yield f'add set {FAMILY} {table} {name} {{ {kind} }}'
+        for name, type_and_flags in _SETS.items():
+            yield f'add set {FAMILY} {table} {name} {{ {type_and_flags} }}'
         yield f'add chain {FAMILY} {table} guard'
-        # With this policy, packets for other ports are left to other chains.
+        # With the policy "accept", this chain does not drop packets for other
+        # ports.
         yield (
             f'add chain {FAMILY} {table} input {{ type filter hook input '
             f'priority {_PRIORITY_OF_CHAIN}; policy accept; }}'
@@ -208,13 +222,14 @@ class FilterTable:
         """Return the script that adds elements to a set, or deletes them.
 
         :param action: ``add`` or ``delete``.
+        :param name: the name of the set.
         :returns: one line; no line if there are no elements.
         """
-        # nft refuses a line without elements.
         if not elements:
+            # nft refuses a line without elements.
             return []
-        items = ', '.join(elements)
-        return [f'{action} element {FAMILY} {self.name} {name} {{ {items} }}']
+        joined = ', '.join(elements)
+        return [f'{action} element {FAMILY} {self.name} {name} {{ {joined} }}']
 
     @property
     def _quoted_name(self) -> str:

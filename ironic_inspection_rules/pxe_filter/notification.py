@@ -2,15 +2,19 @@
 
 """Messages that inform PXE filters about changes in Ironic.
 
-They are sent by a notification driver of oslo.messaging, so Ironic needs no
-change: the operator adds the driver to
-``[oslo_messaging_notifications]driver`` of the API and the conductors.
+A filter lets machines in inspection pass and blocks the other known machines.
+It reads both lists from the database from time to time. A message makes it see
+a change earlier: it says that the list of known machines has changed (channel
+``blacklist``), or the list of machines in inspection (channel ``whitelist``).
+Messages may get lost.
 
-Without a message, a filter sees a change only at its next read of the
-database. Messages may get lost.
+Ironic sends *notifications* through drivers of oslo.messaging.
+:class:`PxeFilterDriver` is a driver that sends our messages instead. The
+operator adds it to ``[oslo_messaging_notifications]driver`` of Ironic's API
+and conductors.
 
 Source: spec 001 "Pub-sub Channels": whitelist and blacklist, add and remove,
-port ID and MAC address. The channels have those names.
+port ID and MAC address.
 """
 
 from collections.abc import Callable, Iterator
@@ -112,20 +116,26 @@ def receives_messages(conf: cfg.ConfigOpts) -> bool:
 def may_let_pass_too_late(conf: cfg.ConfigOpts) -> bool:
     """Return whether a machine may boot before the filter lets it pass.
 
-    The filter is informed about an inspection by a message, or by its next
-    read of the database. Without messages, it must read the database often.
-    The command warns if neither is the case.
+    The command of the filter then logs a warning. The filter learns of an
+    inspection in time if it reads the database often, or if it gets messages:
+
+    - If it reads the database often, there is no problem.
+    - If it reads the database only after messages, it must be able to receive
+      messages.
+    - If it seldom reads the database, it must be able to receive messages, and
+      the driver that sends them must be configured.
     """
     period = conf.inspection_pxe_filter.whitelist_period
-    never_reads = period == 0
-    if never_reads:
-        # The operator relies on messages. The driver that sends them may be
-        # named only in the configuration of the other services.
+    if period == 0:
+        # The filter reads the database only after messages, so the operator
+        # relies on them. The driver that sends them may be named only in the
+        # configuration of the other services.
         return not receives_messages(conf)
-    reads_often = period <= SHORT_PERIOD
-    is_sent = DRIVER in conf.oslo_messaging_notifications.driver
-    gets_messages = is_sent and receives_messages(conf)
-    return not (reads_often or gets_messages)
+    if period <= SHORT_PERIOD:
+        return False
+    is_driver_configured = DRIVER in conf.oslo_messaging_notifications.driver
+    gets_messages = is_driver_configured and receives_messages(conf)
+    return not gets_messages
 
 
 def listen(
@@ -190,10 +200,10 @@ class PxeFilterDriver(notifier.Driver):
         priority: str,
         retry: int,
     ) -> None:
-        """Send PXE filters the changes that a notification of Ironic implies.
+        """Send messages to the PXE filters about a notification of Ironic.
 
-        oslo.messaging calls it in Ironic's API and conductors, for every
-        notification. Errors of the message broker are only logged, so that
+        oslo.messaging calls this in Ironic's API and conductors, for every
+        notification. An error of the message broker is only logged, so that
         Ironic's request or inspection continues.
 
         :param msg: the notification, with ``event_type`` and ``payload``.
@@ -204,6 +214,7 @@ class PxeFilterDriver(notifier.Driver):
                     self._sender = Sender(self.conf)
                 self._sender.send(change)
             except oslo_messaging.MessagingException as exc:
+                # This logs the failure, but not every time during an outage.
                 self._outage.failed(exc)
             else:
                 self._outage.over()
@@ -212,11 +223,12 @@ class PxeFilterDriver(notifier.Driver):
 def _find_list_changes(
     event: str, payload: dict[str, Any]
 ) -> Iterator[ListChange]:
-    """Yield the list changes that a notification of Ironic implies.
+    """Yield the changes of the filter's lists that a notification reports.
 
-    A port or port group that is created, updated or deleted changes the list
-    of known addresses. The beginning or end of an inspection changes the list
-    of machines that may boot. Other notifications imply no change.
+    - A port or port group with an address was created, updated or deleted: the
+      list of known machines changes.
+    - An inspection begins or ends: the list of machines in inspection changes.
+    - Any other notification: there is no change.
 
     :param event: ``event_type`` of the notification, e.g.
         ``baremetal.port.create.end``.
@@ -233,8 +245,9 @@ def _find_list_changes(
         # The last part of the event, "start" or "end", does not matter,
         # because Ironic sends both when the node has the new state.
         node = payload['ironic_object.data']
-        # A notification about a node does not contain its ports, so the change
-        # has none. A filter then reads the ports of all nodes in inspection.
+        # A notification about a node does not contain its ports, so the
+        # message has none. A filter that gets it reads the ports of all nodes
+        # in inspection from the database.
         if node['provision_state'] in _INSPECTION:
             yield ListChange(ALLOWLIST, ADD, port=None, mac=None)
         elif node['previous_provision_state'] in _INSPECTION:

@@ -3,13 +3,18 @@
 """The service of the PXE filter on one host.
 
 A :class:`PxeFilter` guards one interface of one host. The filters of a cloud
-elect a leader, and machines pass only on its host. Three mechanisms block:
+elect a *leader*, and machines in inspection *pass* only on its host. On all
+other hosts, the filter blocks all machines.
 
-1. the kernel, by a timeout of at most two seconds that the leader renews
-   (``nftables``);
-2. the filter, when its leadership ends (``election``) or the database does
+The election is decided by a lock. Before the leader releases the lock, no
+machine may pass on its host, because another host may then become the leader.
+All machines of a host are blocked
+
+1. by the kernel, after a timeout of at most two seconds, unless the leader
+   renews the timeout (``nftables``);
+2. by the filter, when its leadership ends (``election``) or the database does
    not answer (``watcher``);
-3. any error: the filter blocks everything, then logs the error.
+3. by the filter, after any error. It then starts again.
 
 Source: spec 001 "HA Firewall decomposition" and "Partitioning issues".
 """
@@ -46,7 +51,8 @@ class Settings:
     :param sync_period: time between two reads of all ports; 0 reads once.
     :param allowlist_period: time between two reads of nodes in inspection; 0
         reads them only after messages.
-    :param retries: failures in a row before one is logged as an error.
+    :param retries: number of failures in a row before a failure is logged as
+        an error.
     :param retry_interval: time from a failure to the next start.
     """
 
@@ -63,6 +69,10 @@ def _end_without_error(_retry_state: tenacity.RetryCallState) -> None:
 
 class PxeFilter:
     """The filter of one host.
+
+    Three threads work together: one reads the machines from the database, one
+    takes part in the election, and the thread of :meth:`run` updates the
+    firewall whenever the machines or the leadership have changed.
 
     :param firewall: the firewall of the interface.
     :param source: the ports in Ironic's database.
@@ -84,7 +94,8 @@ class PxeFilter:
         self._outage = watchdog.Outage(
             f'Letting machines pass on {firewall.interface}', settings.retries
         )
-        # Set when the machines or the leadership may have changed.
+        # Wakes the thread that updates the firewall. Set when the machines or
+        # the leadership may have changed.
         self._changed = threading.Event()
         # Whether machines may pass now. False only while the kernel blocks.
         self._passes = False
@@ -134,11 +145,16 @@ class PxeFilter:
     def _run_until_failure(self, stop: threading.Event) -> None:
         """Run the filter until a stop is requested or anything fails.
 
-        Everything is blocked first. A watcher then reads the machines from the
-        database in its own thread, and this host takes part in the election. A
-        failure is counted, and raised so that :meth:`run` starts again.
+        1. Block everything.
+        2. Start a thread that reads the machines from the database.
+        3. Wait until it has read them.
+        4. Take part in the election, and let machines pass as the leader.
+
+        :param stop: set when the filter is requested to stop.
+        :raises: the failure, so that :meth:`run` starts again.
         """
-        # Setting it ends the watcher and the part in the election.
+        # When this is set, the reading thread ends, and this host leaves the
+        # election.
         leave = threading.Event()
         try:
             self._block_everything()
@@ -151,7 +167,7 @@ class PxeFilter:
                 daemon=True,
             ).start()
             # Wait for the first read, because a leader that knows no machines
-            # would block those in inspection.
+            # would block machines in inspection.
             while self._watcher.machines() is None and not stop.is_set():
                 self._wait_for_change()
             if not stop.is_set():
@@ -171,12 +187,15 @@ class PxeFilter:
         It returns when a stop is requested, or raises the first failure. In
         both cases this host has blocked everything and left the election.
 
-        :param leave: set here to end this host's part.
+        :param stop: set when the filter is requested to stop.
+        :param leave: set here so that this host leaves the election.
         """
         # The election calls _request_read() when this host becomes the leader,
         # and _wait_until_blocked() before another host can become it.
         member = self._elect(self._request_read, self._wait_until_blocked)
         with futures.ThreadPoolExecutor(max_workers=1) as pool:
+            # The election runs in its own thread until "leave" is set. This
+            # thread updates the firewall.
             election_run = pool.submit(member.run, leave)
             try:
                 while not stop.is_set() and not election_run.done():
@@ -190,24 +209,25 @@ class PxeFilter:
                     self._block_everything()
                 finally:
                     leave.set()
-            # Raise the error of a callback if there was one.
+            # If the election has failed, raise its error.
             election_run.result()
 
     def _request_read(self) -> None:
-        """Ask for a read of the nodes in inspection when this host leads.
+        """Read the nodes in inspection when this host becomes the leader.
 
-        The last read may be old, and messages since then may be lost.
+        The last read may be old, and messages since then may be lost. The read
+        happens in the thread of the watcher.
         """
         self._watcher.read_inspected()
         self._changed.set()
 
     def _update_firewall(self, member: election.Election) -> None:
-        """Let machines pass in the kernel as long as this host leads.
+        """Let machines in inspection pass if this host leads, or block all.
 
-        If this host does not lead, everything is blocked.
+        :param member: this host's part in the election.
+        :raises: the error with which reading the machines has failed.
         """
-        # This may raise the error of the last read. The caller has waited for
-        # the first read, so there are machines.
+        # The caller has waited for the first read, so this is not None.
         machines = self._watcher.machines() or admission.Machines()
         admit = admission.decide(
             machines,
@@ -224,6 +244,7 @@ class PxeFilter:
         self._firewall.update(admit, remaining)
         if not passes:
             self._set_passes(False)
+        # The update has succeeded, so an outage has ended.
         self._outage.over()
 
     def _block_everything(self) -> None:
@@ -236,9 +257,10 @@ class PxeFilter:
         self._set_passes(False)
 
     def _set_passes(self, passes: bool) -> None:
-        """Record whether machines may pass now.
+        """Record whether machines may pass now, and log a change.
 
-        The election waits for False before it releases its lock.
+        The election waits for False before it releases its lock, see
+        :meth:`_wait_until_blocked`.
         """
         with self._state:
             if passes and not self._passes:
@@ -252,11 +274,11 @@ class PxeFilter:
             self._state.notify_all()
 
     def _wait_until_blocked(self) -> None:
-        """Wait until no machine can pass on this host any more.
+        """Wait until no machine can pass on this host.
 
-        The election calls it before it releases its lock. Another thread
-        updates the firewall. If that thread hangs, the kernel blocks by
-        itself.
+        The election calls this before it releases its lock. The thread that
+        updates the firewall then blocks all machines. If it hangs, the timeout
+        in the kernel blocks them.
         """
         # Wake up the thread that updates the firewall.
         self._changed.set()
@@ -270,10 +292,10 @@ class PxeFilter:
         return not self._passes
 
     def _wait_for_change(self) -> None:
-        """Wait until something may have changed, for at most a heartbeat.
+        """Wait until the machines or the leadership may have changed.
 
-        By then the timeout in the kernel must be renewed, or machines would be
-        blocked.
+        It waits for a heartbeat at most, because the timeout in the kernel
+        must then be renewed.
         """
         self._changed.wait(election.HEARTBEAT)
         self._changed.clear()

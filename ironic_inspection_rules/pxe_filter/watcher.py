@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Watch in the database which nodes are in inspection.
+"""Reads from Ironic's database which machines exist and are in inspection.
 
-This must not run in the thread that renews the leader's timeout in the
-firewall, because a database that hangs would block that thread. It reads
-columns instead of objects, because there may be tens of thousands of ports.
-Port groups count as ports, because a bond may have its own address.
+A *machine* is the MAC address of a port, see :class:`.admission.Machines`. It
+is *known* if any port has the address, and *in inspection* if the node of the
+port is in inspection. Port groups count as ports, because a bond may have its
+own address.
+
+A :class:`Watcher` reads both kinds of machines from time to time, and when a
+message says that they have changed. It has its own thread, because a database
+that hangs must not block the thread that updates the firewall. That thread
+takes the machines from :meth:`Watcher.machines`.
+
+Only columns are read instead of objects, because there may be tens of
+thousands of ports.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -40,7 +48,7 @@ DATABASE_TIMEOUT = 4.0
 _ROWS_PER_FETCH = 1000
 """Rows fetched at a time."""
 
-_KINDS = (models.Port, models.Portgroup)
+_PORT_CLASSES = (models.Port, models.Portgroup)
 _IN_INSPECTION = (states.INSPECTING, states.INSPECTWAIT)
 
 
@@ -61,28 +69,33 @@ class PortSource:
             session.execute(sa.select(sa.literal(1)))
 
     def read_ports(self) -> Iterator[admission.Row]:
-        """Yield all ports and port groups that have an address."""
-        for kind in _KINDS:
-            query = sa.select(kind.uuid, kind.address)
-            query = query.where(kind.address.is_not(None))
+        """Yield UUID and MAC address of all ports and port groups.
+
+        Port groups without an address are skipped.
+        """
+        for port_class in _PORT_CLASSES:
+            query = sa.select(port_class.uuid, port_class.address)
+            query = query.where(port_class.address.is_not(None))
             yield from _fetch_rows(query)
 
     def read_inspected_ports(self) -> Iterator[admission.Row | None]:
-        """Yield the ports and port groups of nodes in inspection.
+        """Yield UUID and MAC address of the ports of nodes in inspection.
 
-        Nodes are skipped unless their inspect interface is one of those that
-        may pass.
+        Nodes with an inspect interface whose machines may not pass are
+        skipped.
 
-        :returns: UUID and MAC address of every port. None is yielded instead
-            for a node without ports or without port groups, and for a port
-            group without an address, so that the caller still knows that a
-            node is in inspection.
+        :returns: UUID and MAC address of every port and port group. None is
+            yielded instead for a node without ports or without port groups,
+            and for a port group without an address, so that the caller still
+            knows that a node is in inspection.
         """
-        for kind in _KINDS:
-            query = sa.select(kind.uuid, kind.address)
+        for port_class in _PORT_CLASSES:
+            query = sa.select(port_class.uuid, port_class.address)
             query = query.select_from(models.Node)
             # An outer join also returns a row for a node without ports.
-            query = query.outerjoin(kind, kind.node_id == models.Node.id)
+            query = query.outerjoin(
+                port_class, port_class.node_id == models.Node.id
+            )
             query = query.where(
                 models.Node.provision_state.in_(_IN_INSPECTION),
                 models.Node.inspect_interface.in_(self._interfaces),
@@ -139,22 +152,22 @@ def _replace_inspected_ports(
 
 
 class _Schedule:
-    """The schedule of a read: at once, then every ``period`` seconds.
+    """Says when a read is due: at once, then every ``period`` seconds.
 
-    :param period: seconds; with 0, there is a single read, and more only
+    :param period: seconds between two reads; 0 reads once, and then only
         after :meth:`hasten`.
     """
 
     def __init__(self, period: float) -> None:
         if period == 0:
-            # After the first read, only hasten() makes another one due.
             self._period = math.inf
         else:
             self._period = period
+        # The time of the next read, on the monotonic clock.
         self._due_at = -math.inf
 
     def is_due(self) -> bool:
-        """Return whether a read is due; if so, schedule the next read."""
+        """Return whether a read is due; if it is, schedule the next read."""
         now = time.monotonic()
         if now < self._due_at:
             return False
@@ -198,10 +211,10 @@ class Watcher:
         self._answered_at = time.monotonic()
 
     def machines(self) -> admission.Machines | None:
-        """Return the machines that were read last, None before the first read.
+        """Return the machines that were read last; None before the first read.
 
-        It is called by the thread that sets the filter, which blocks
-        everything if this raises.
+        The thread that updates the firewall calls this. If it raises an error,
+        that thread blocks all machines.
 
         :raises: the error with which reading failed.
         :raises: TemporaryFailure if the database does not answer.
@@ -210,6 +223,7 @@ class Watcher:
             raise self._error
         silence = time.monotonic() - self._answered_at
         if silence > DATABASE_TIMEOUT:
+            # The reading thread hangs, so it cannot store this error itself.
             raise exceptions.TemporaryFailure(
                 _('The database has not answered for %.1f seconds') % silence
             )
@@ -235,21 +249,25 @@ class Watcher:
     def run(self, stop: threading.Event) -> None:
         """Read ports and apply messages until a stop or the first error.
 
-        Every round waits up to POLL_INTERVAL for a message. An error is stored
-        for :meth:`machines`, which raises it in the thread that sets the
-        filter.
+        An error is not raised here, but by :meth:`machines`, in the thread
+        that updates the firewall.
         """
         try:
             while not stop.is_set():
                 self._read_if_due()
+                # This waits for a message, at most for POLL_INTERVAL.
                 self._apply_messages()
         except Exception as exc:
             self._error = exc
-            # Wake up the thread that sets the filter.
+            # Wake up the thread that updates the firewall.
             self._changed.set()
 
     def _read_if_due(self) -> None:
-        """Read the ports whose next read is due, and publish all machines."""
+        """Ping the database, and read the machines whose read is due.
+
+        Known machines and machines in inspection have schedules of their own.
+        Machines whose read is not due stay as they were read last.
+        """
         # Ping even if nothing is due, because machines() fails unless the
         # database answers every few seconds.
         self._source.ping()
@@ -275,57 +293,56 @@ class Watcher:
             yield row
 
     def _apply_messages(self) -> None:
-        """Apply all messages that have arrived.
+        """Wait for a message, and apply all messages that have arrived.
 
-        If there are none, wait for one, but not longer than POLL_INTERVAL.
+        It waits for POLL_INTERVAL at most.
         """
         try:
             self._apply_message(self._received.get(timeout=POLL_INTERVAL))
-            # Messages that have arrived in the meantime share the next read.
+            # Apply all messages that are there before the next read, so that
+            # one read is enough for them.
             while True:
                 self._apply_message(self._received.get_nowait())
         except queue.Empty:
+            # There are no more messages.
             return
 
     def _apply_message(self, change: notification.ListChange) -> None:
-        """Apply a message, so that its change is known before the next read.
+        """Apply a message about a change in Ironic.
 
-        The address of a new or changed port becomes *known* without a read:
-        from then on, the filter blocks it unless its node is in inspection.
-        After a port is removed, all ports are read, because another port may
-        have the same address. When the inspection of a node begins or ends,
-        the ports of the nodes in inspection are read.
+        - An inspection has begun or ended: the ports of the nodes in
+          inspection are read next.
+        - A port was deleted: all ports are read next. Its address cannot just
+          be forgotten, because another port may have the same address.
+        - A port was created or changed: its address is known from now on,
+          without a read.
         """
         if change.channel == notification.ALLOWLIST:
-            # An inspection has begun or ended.
             self._inspected_schedule.hasten()
         elif change.action == notification.REMOVE:
             self._known_schedule.hasten()
         elif self._machines is not None:
-            # A changed port is reported as ADD too. If there was no read yet,
-            # the first read will find the port.
+            # Otherwise the first read is still to come, and finds the port.
             self._add_port(self._machines, str(change.port), str(change.mac))
 
     def _add_port(
         self, machines: admission.Machines, port_uuid: str, mac: str
     ) -> None:
-        """Publish the machines with the MAC address of a port as known.
+        """Add the MAC address of a port to the known machines.
 
-        An invalid address is skipped with a warning. The next read of all
-        ports fails because of this port.
-
-        :param machines: the machines that are known so far.
+        :param machines: the machines without this address.
         """
         try:
             new_macs = admission.read_macs([(port_uuid, mac)])
         except admission.BadAddress as exc:
+            # The next read of all ports fails because of this port.
             LOG.warning('Ignored a message: %s', exc)
             return
         known_macs = machines.known | new_macs
         self._publish(dataclasses.replace(machines, known=known_macs))
 
     def _publish(self, machines: admission.Machines) -> None:
-        """Pass machines to the thread that sets the filter.
+        """Store the machines for the thread that updates the firewall.
 
         The thread is woken up if they have changed.
         """
