@@ -2,10 +2,18 @@
 
 """Patches Ironic's limits on the size and the depth of request bodies.
 
+Ironic refuses a body that is too large, or whose objects and lists are nested
+too deeply. Requests with inspection data may be larger than others. Two
+functions of Ironic are replaced:
+
+- The function that recognizes requests with inspection data knows only one
+  path. Some requests of this project need the same limit.
+- The function that counts the depth does so byte by byte in Python. For a
+  large table, this takes seconds and blocks all threads of the API. Our
+  function does most of the work in C.
+
 Ironic 35.0 and 36.0 have no limits; the defaults of later releases are used
-for them. Ironic counts the depth byte by byte in Python. For a large table,
-this takes seconds and blocks all threads of the API. Therefore the function is
-replaced with an equivalent function that does most of the work in C.
+for them.
 """
 
 import typing
@@ -77,16 +85,16 @@ def allow_size_of_inspection_data(ending: str) -> None:
         ``inventory/reapply``.
     """
     _inspection_endings.add(ending)
-    if IS_OF_IRONIC and name.are_here((INSPECTION_PATH,)):
+    if IS_OF_IRONIC and name.are_available((INSPECTION_PATH,)):
         # The function may be replaced after the middleware was built, because
         # the middleware looks it up in its module at every request.
-        INSPECTION_PATH.put(_is_inspection_path)
+        INSPECTION_PATH.replace_with(_is_inspection_path)
 
 
 def count_depth_fast() -> None:
     """Replace Ironic's function that checks the depth with a faster one."""
-    if IS_OF_IRONIC and name.are_here((CHECK_DEPTH,)):
-        CHECK_DEPTH.put(_check_depth)
+    if IS_OF_IRONIC and name.are_available((CHECK_DEPTH,)):
+        CHECK_DEPTH.replace_with(_check_depth)
 
 
 def depth() -> int:
@@ -98,18 +106,22 @@ def depth() -> int:
 def find_size_limit(path: str) -> SizeLimit:
     """Return the limit on the size of the body of a request.
 
-    Ironic has three limits: for inspection data, for changes of the provision
-    state, whose body may contain a config drive, and for all other requests.
+    Ironic has three limits:
 
-    :param path: the path of the request. Paths that end as given to
-        :func:`allow_size_of_inspection_data` have the limit for inspection
-        data.
+    - for inspection data, and for the requests that were passed to
+      :func:`allow_size_of_inspection_data`;
+    - for changes of the provision state, because their body may contain a
+      config drive;
+    - for all other requests.
+
+    :param path: the path of the request, e.g. ``/v1/continue_inspection``.
     """
-    option = 'max_json_body_size'
     if _is_inspection_path(path):
         option = 'max_json_body_size_inspection'
     elif path.strip('/').endswith('states/provision'):
         option = 'max_json_body_size_provision'
+    else:
+        option = 'max_json_body_size'
     kibibytes = getattr(CONF.api, option, USUAL[option])
     # A release of Ironic without limits does not have the option.
     option_of_ironic = None

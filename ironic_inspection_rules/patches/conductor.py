@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches that let work finish before a conductor or an API process ends."""
+"""Patches that let work finish before a conductor or an API process ends.
+
+In an all-in-one Ironic, one process runs the API and a conductor, and our
+inspection workers as threads. The workers stop together with the conductor,
+and the process must not end before they have finished. In any process of
+Ironic, :func:`after_work` lets our records be written at the end.
+"""
 
 import atexit
 from collections.abc import Callable
@@ -53,7 +59,7 @@ def is_in_this_process() -> bool:
 
 
 def stop_event() -> threading.Event:
-    """Return the event that a conductor in this process sets when it stops.
+    """Return the event that the conductor in this process sets when it stops.
 
     If there is no conductor, the returned event is never set.
     """
@@ -66,8 +72,11 @@ def stop_event() -> threading.Event:
 def keep_running_while(busy: Callable[[], bool]) -> None:
     """Make the conductor in this process wait for our work before it ends.
 
-    The conductor waits in the same way as for nodes that it has locked. The
-    caller must make sure that :func:`is_in_this_process` is true.
+    A conductor that stops waits until it has no locked nodes, or until the
+    graceful shutdown times out. It waits for nothing else, so it must believe
+    that it has locked nodes while there is unfinished work.
+
+    The caller must make sure that :func:`is_in_this_process` is true.
 
     :param busy: returns whether there is unfinished work.
     """
@@ -77,16 +86,15 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     def has_reserved() -> bool:
         return busy() or stock_has_reserved()
 
-    # A stopping conductor checks repeatedly whether it has locked nodes, until
-    # the answer is False or the graceful shutdown times out. It checks nothing
-    # else, so unfinished work must be reported as a locked node.
+    # Replace the method of this manager, with which it asks for locked nodes.
     manager.has_reserved = has_reserved
 
 
 def after_work(finish: Callable[[], None]) -> None:
     """Call a function after all work of a service, before its process ends.
 
-    :param finish: must not raise; may be called more than once.
+    :param finish: the function. It must not raise an error, and may be called
+        more than once.
     """
     # This works for programs that are not a service of Ironic, and for an API
     # that runs in another web server.
@@ -96,15 +104,17 @@ def after_work(finish: Callable[[], None]) -> None:
     for method in STOPS:
         stop = method.find()
         if stop is not None:
-            method.put(_wrap_stop(finish, stop))
+            method.replace_with(_wrap_stop(finish, stop))
 
 
 def _wrap_stop(
     finish: Callable[[], None], stop: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Wrap the method that stops a service to call ``finish`` afterwards.
+    """Return a method that stops a service, and then calls a function.
 
-    ``finish`` is also called if the method raises an error.
+    :param finish: the function. It is called even if the service fails to
+        stop.
+    :param stop: Ironic's own method that stops the service.
     """
 
     @functools.wraps(stop)
@@ -123,6 +133,6 @@ def _find_manager() -> Any:
     :returns: None if there is no conductor, or if this release of Ironic lacks
         one of the names that are needed to work with it.
     """
-    if name.are_here([MANAGER, SHUTDOWN, HAS_RESERVED]):
+    if name.are_available([MANAGER, SHUTDOWN, HAS_RESERVED]):
         return MANAGER.find()
     return None

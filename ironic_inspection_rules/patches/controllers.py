@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of Ironic's API controllers."""
+"""Patches of Ironic's API controllers.
+
+A *controller* handles the requests to one path of the API. The functions here
+
+- route paths to controllers of this project;
+- call methods of Ironic's controllers as plain functions;
+- change how Ironic lists nodes: which nodes are listed, and whether only their
+  UUIDs are returned.
+
+A variable ``_stock_…`` is Ironic's own function, which a replacement calls.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
@@ -136,7 +146,7 @@ def serve_of_chassis(controller: Controller) -> None:
     # Ironic's controller of nodes reads this mark. If it is set, it lists only
     # the nodes of a chassis.
     controller.from_chassis = True
-    OF_CHASSIS.put(controller)
+    OF_CHASSIS.replace_with(controller)
 
 
 def serve_of_node(path: str, controller: Callable[..., Controller]) -> None:
@@ -159,18 +169,23 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
 def undecorated(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
-    The method itself answers with JSON and a status. The returned function
-    also converts its arguments, but returns plain data and raises errors.
+    Ironic decorates its methods. An inner decorator checks and converts the
+    arguments. An outer decorator turns the result into JSON, and an error into
+    an answer with a status. The returned function has no outer decorator, so
+    it returns plain data and raises errors.
+
+    :param method: a method of an Ironic controller, e.g.
+        ``NodesController.get_all``.
     """
-    # Ironic sets arguments_transformed on a function that converts its
-    # arguments, and functools.wraps copies it to the decorators around it. The
-    # innermost function that has it is the one without JSON.
-    undecorated_method = method
+    # The inner decorator marks its function with arguments_transformed, and
+    # functools.wraps copies the mark to the functions of the outer decorators.
+    # Therefore the innermost function with the mark is the right one.
+    function = method
     while True:
-        inner = getattr(undecorated_method, '__wrapped__', None)
+        inner = getattr(function, '__wrapped__', None)
         if not getattr(inner, 'arguments_transformed', False):
-            return undecorated_method
-        undecorated_method = typing.cast(_Method, inner)
+            return function
+        function = typing.cast(_Method, inner)
 
 
 def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
@@ -188,9 +203,12 @@ def post_inspection_data(
 ) -> typing.Any:
     """Find a node and hand its inspection data to a conductor, as Ironic does.
 
-    :param node_uuid: the UUID that the ramdisk sends, if any.
-    :param hand_over: called instead of ``ConductorAPI.continue_inspection``
-        when the node is found, with the same arguments; None for Ironic's own.
+    :param data: the data that the ramdisk has posted.
+    :param node_uuid: the UUID of the node, if the ramdisk sends it.
+    :param hand_over: called with the data when the node is found, instead of
+        ``ConductorAPI.continue_inspection`` and with the same arguments. None
+        to call Ironic's own method.
+    :returns: the answer of Ironic to the ramdisk, as plain data.
     """
     if hand_over is not None:
         # Ironic creates a ConductorAPI per request, so this replaces the
@@ -203,25 +221,27 @@ def post_inspection_data(
 
 
 def patch_node_lists() -> None:
-    """Patch Ironic's lists of nodes for the two ``with`` blocks below.
+    """Patch the two functions with which Ironic lists nodes.
 
-    After this, their query applies :func:`node_conditions`, and their answer
-    applies :func:`only_uuids`, if this Ironic has the patched functions.
+    The query of the nodes is patched for :func:`node_conditions`, and the
+    answer that Ironic builds from them for :func:`only_uuids`. A function that
+    this Ironic lacks is not patched.
     """
-    if name.are_here([FILTERS]):
-        FILTERS.put(_add_nodes_filters)
-    if name.are_here([ANSWER]):
-        ANSWER.put(_convert_nodes)
+    if name.are_available([FILTERS]):
+        FILTERS.replace_with(_add_nodes_filters)
+    if name.are_available([ANSWER]):
+        ANSWER.replace_with(_convert_nodes)
 
 
 @contextlib.contextmanager
 def only_uuids() -> Iterator[None]:
     """Make lists of nodes inside the ``with`` block return only UUIDs.
 
-    Ironic builds the whole answer for every node, with links, before it
-    removes the fields that were not asked for. For a fleet, this takes longer
-    than the query.
+    Otherwise, Ironic builds the whole answer for every node, with links, and
+    then removes the fields that were not asked for. For many nodes, this takes
+    longer than the query.
     """
+    # _convert_nodes() reads the variable.
     token = _ONLY_UUIDS.set(True)
     try:
         yield
@@ -233,19 +253,20 @@ def only_uuids() -> Iterator[None]:
 def node_conditions(
     conditions: Iterable[sa.ColumnElement[bool]],
 ) -> Iterator[None]:
-    """Add conditions to the query with which Ironic lists nodes.
+    """Restrict the lists of nodes inside the ``with`` block by SQL conditions.
 
-    They apply to all lists of nodes that Ironic makes inside the ``with``
-    block, in addition to the filters of the request.
+    They apply in addition to the filters of the request.
 
     :param conditions: conditions on the columns of Ironic's models.
     :raises: Invalid if the query of this Ironic could not be patched.
     """
-    if FILTERS.find() is not _add_nodes_filters:
+    is_patched = FILTERS.find() is _add_nodes_filters
+    if not is_patched:
         raise exceptions.Invalid(
             _('Nodes cannot be listed by trait with Ironic %s')
             % name.release()
         )
+    # _add_nodes_filters() reads the variable.
     token = _CONDITIONS_ON_NODES.set(tuple(conditions))
     try:
         yield
@@ -260,15 +281,18 @@ def _convert_nodes(
     *args: typing.Any,
     **kwargs: typing.Any,
 ) -> typing.Any:
-    """Build the answer of a list of nodes: Ironic's own, or only UUIDs.
+    """Build the answer for a list of nodes.
 
-    Ironic checks for every node which fields the client may see. Nothing is
-    checked for UUIDs, because everybody may see them.
+    Inside ``with only_uuids():`` it is ``{'nodes': [{'uuid': …}, …], 'next':
+    …}`` with the link to the next page. Otherwise it is Ironic's own answer.
+
+    The parameters are the parameters of Ironic's own function.
     """
     if not _ONLY_UUIDS.get():
         return _stock_answer(nodes, limit, url, *args, **kwargs)
+    # Ironic checks for every node which fields the client may see. This is not
+    # needed here, because everybody may see UUIDs.
     listed_nodes = [{'uuid': node.uuid} for node in nodes]
-    # This also adds the link to the next page, which the caller needs.
     return collection.list_convert_with_links(
         listed_nodes, 'nodes', limit, url, *args, **kwargs
     )
@@ -277,6 +301,6 @@ def _convert_nodes(
 def _add_nodes_filters(
     self: typing.Any, query: sa.Select, filters: dict[str, object] | None
 ) -> sa.Select:
-    """Add Ironic's filters to a query of nodes, and our conditions."""
-    stock_query = _stock_filters(self, query, filters)
-    return stock_query.where(*_CONDITIONS_ON_NODES.get())
+    """Add Ironic's filters to a query of nodes, and then our conditions."""
+    filtered_query = _stock_filters(self, query, filters)
+    return filtered_query.where(*_CONDITIONS_ON_NODES.get())

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of Ironic's database transactions."""
+"""Lets several calls of Ironic's objects share one database transaction.
+
+Every call of an object of Ironic, e.g. ``node.save()``, has a transaction of
+its own, and Ironic repeats the call after a deadlock. Inside
+``with transaction():``, these calls *join* one transaction, so that all of
+their changes are made or none of them.
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -23,10 +29,7 @@ NAMES = (SESSION,)
 _stock_session = SESSION.find()
 
 _IS_JOINED = 'inspection_rules_is_joined'
-"""The execution option that marks connections opened by :func:`transaction`.
-
-Calls of Ironic's objects join the transactions of these connections.
-"""
+"""The execution option that marks the connection of :func:`transaction`."""
 
 
 class _RenamedDeadlock(Exception):
@@ -38,25 +41,27 @@ def transaction() -> Iterator[Any]:
     """Open a transaction that Ironic's objects join inside the block.
 
     After a deadlock, the database rolls back the whole transaction, but Ironic
-    would repeat only its last call, and all earlier changes would be lost. To
-    prevent this, the deadlock is raised as an exception that Ironic does not
-    retry.
+    would repeat only its last call, and all earlier changes would be lost.
+    Inside the block, the deadlock is therefore raised as another exception,
+    for which Ironic repeats nothing. At the end, it becomes a deadlock again.
 
-    :raises: oslo_db.exception.DBDeadlock if the whole transaction must be
-        repeated.
+    :raises: oslo_db.exception.DBDeadlock if the caller must repeat the whole
+        transaction.
     """
     try:
         # enginefacade keeps one session per thread, which Ironic's objects
         # join.
         with _stock_session() as session:
             engine = session.get_bind()
-            # Listeners are called in the order of their registration. The
-            # listener of oslo.db is first, and converts the error of the
-            # driver to a DBDeadlock.
+            # SQLAlchemy calls _rename_deadlock() for every error of the
+            # engine. The listener of oslo.db was registered earlier, so it is
+            # called first, and converts the error of the driver to a
+            # DBDeadlock.
             if not sa.event.contains(engine, 'handle_error', _rename_deadlock):
                 sa.event.listen(
                     engine, 'handle_error', _rename_deadlock, retval=True
                 )
+            # Mark the connection for _rename_deadlock().
             session.connection(execution_options={_IS_JOINED: True})
             yield session
     except _RenamedDeadlock as exc:
@@ -64,10 +69,10 @@ def transaction() -> Iterator[Any]:
 
 
 def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
-    """Replace the exception of a deadlock in a joined transaction.
+    """Replace the exception of a deadlock in :func:`transaction`.
 
-    The engine calls this for the errors of all its connections. Errors of
-    other transactions are not changed.
+    SQLAlchemy calls this for every error of the engine. Other errors, and the
+    errors of other transactions, are not changed.
 
     :returns: the new exception; None if the error must not be changed.
     """
@@ -79,5 +84,6 @@ def _rename_deadlock(context: sa.ExceptionContext) -> Exception | None:
         return None
     options = context.connection.get_execution_options()
     if not options.get(_IS_JOINED):
+        # The error belongs to another transaction.
         return None
     return _RenamedDeadlock(str(error))

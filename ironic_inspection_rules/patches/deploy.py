@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches that check the traits of an instance before a deployment."""
+"""Patches that check the traits of an instance before a deployment.
+
+An instance may require that its node has some traits. Three functions of
+Ironic are replaced, so that a missing trait is reported before the node is
+changed. A variable ``_stock_…`` is Ironic's own function, which our function
+calls as well.
+"""
 
 from collections.abc import Callable
 import functools
@@ -40,27 +46,28 @@ _stock_validate_interfaces = VALIDATE_INTERFACES.find()
 def install_trait_checks(
     find_problem: Callable[[_Node], str | None],
 ) -> None:
-    """Check the traits of an instance when its node is validated or deployed.
+    """Make Ironic check the traits of an instance before a deployment.
 
-    Afterwards, if a node lacks these traits, Ironic refuses the deployment
-    before it changes the node, and ``GET /v1/nodes/<ident>/validate`` answers
-    ``{'deploy': {'result': False, 'reason': …}}``.
+    If the node of the instance lacks traits, Ironic then refuses the
+    deployment before it changes the node. ``GET /v1/nodes/<ident>/validate``
+    answers ``{'deploy': {'result': False, 'reason': …}}``.
 
     :param find_problem: returns a sentence that says why the traits of a node
         are not sufficient; None if they are sufficient.
     """
 
-    # Ironic calls this when it validates a node and when it begins a
-    # deployment, after the deploy interface has accepted the node. Ironic's
-    # own function accepts any string as the name of a trait.
+    # Replaces a function that accepts any string as the name of a trait.
+    # Ironic calls it when it validates a node and when it begins a deployment,
+    # after the deploy interface has accepted the node.
     def validate_instance_info_traits(node: _Node) -> None:
         reason = find_problem(node)
         if reason is not None:
             raise exception.InvalidParameterValue(reason)
 
-    # Ironic calls this while the client waits for the answer to a deployment
-    # request. Ironic's own function does not check traits, so the deployment
-    # would fail later, and only the node's state would show the error.
+    # Replaces a function that does not check traits. Ironic calls it while the
+    # client waits for the answer to a deployment request. Without this patch,
+    # the deployment would fail later, and only the state of the node would
+    # show the error.
     def validate_node(task: typing.Any, event: str = 'deploy') -> None:
         _stock_validate_node(task, event)
         reason = find_problem(task.node)
@@ -70,6 +77,7 @@ def install_trait_checks(
                 reason, code=exception.InvalidParameterValue.code
             )
 
+    # Replaces the method that answers the request to validate a node.
     @functools.wraps(_stock_validate_interfaces)
     def validate_driver_interfaces(
         self: typing.Any, context: typing.Any, node_id: str
@@ -84,20 +92,21 @@ def install_trait_checks(
         validations['deploy'] = {'result': False, 'reason': full_reason}
         return validations
 
-    VALIDATE_TRAITS.put(validate_instance_info_traits)
-    VALIDATE_NODE.put(validate_node)
-    VALIDATE_INTERFACES.put(validate_driver_interfaces)
+    VALIDATE_TRAITS.replace_with(validate_instance_info_traits)
+    VALIDATE_NODE.replace_with(validate_node)
+    VALIDATE_INTERFACES.replace_with(validate_driver_interfaces)
 
 
 def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
-    """Join our reason why a node cannot be deployed with Ironic's reason.
+    """Join two reasons why a node cannot be deployed: ``ours; Ironic's``.
 
-    :param stock_reason: the reason given by the deploy interface; None or
-        empty if the deploy interface accepts the node.
+    :param reason: our reason, that traits are missing.
+    :param stock_reason: the reason of the deploy interface; None or empty if
+        the deploy interface accepts the node.
     """
     if not stock_reason:
         return reason
     if reason in stock_reason:
-        # The deploy interface has validated the traits already.
+        # The deploy interface has called our function and has its reason.
         return stock_reason
     return f'{reason}; {stock_reason}'

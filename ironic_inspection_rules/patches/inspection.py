@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches of the functions with which Ironic inspects and applies rules."""
+"""Patches of the functions with which Ironic inspects and applies rules.
+
+Every function here replaces one or two functions of Ironic, so that a function
+of this project is called before, around, after or instead of them. A
+:class:`.name.Name` finds Ironic's function and replaces it. A variable
+``_stock_…`` is Ironic's own function, which the replacement calls as well.
+"""
 
 from collections.abc import Callable
 import contextlib
@@ -12,11 +18,16 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.patches import name
 
 Around = Callable[..., contextlib.AbstractContextManager[typing.Any]]
+"""Returns a context manager, inside which an inspection runs.
+
+It is called with the task and, if the machine has already sent its data, with
+the inventory and the plugin data.
+"""
 
 Apply = Callable[[typing.Any, dict, dict, str], None]
-"""Called with a task, inventory, plugin data and the name of a phase.
+"""Applies rules to a task, the inventory and the plugin data in a phase.
 
-Its parameters have the same names as those of Ironic's own function.
+The parameters have the same names as the parameters of Ironic's own function.
 """
 
 CONTINUE = name.Name(
@@ -60,14 +71,17 @@ _stock_destroy = DESTROY.find()
 
 
 def around_inspection(context: Around) -> None:
-    """Run every inspection in a context, which records it as one run.
+    """Run every inspection inside a context manager.
 
-    :param context: returns the context. It is called with the task and, if the
-        machine has already sent its data, with ``inventory`` and
-        ``plugin_data``. Errors of the inspection are raised inside the
-        context.
+    The context manager records what the rules do in the inspection as one run.
+    Errors of the inspection are raised inside it.
+
+    :param context: returns the context manager. It is called when an
+        inspection begins, with the task; and when the machine has sent its
+        data, with the task, the inventory and the plugin data.
     """
 
+    # Ironic calls this when the machine has sent its data.
     @functools.wraps(_stock_continue)
     def continue_inspection(
         task: typing.Any, inventory: dict, plugin_data: dict | None
@@ -75,6 +89,7 @@ def around_inspection(context: Around) -> None:
         with context(task, inventory, plugin_data or {}):
             _stock_continue(task, inventory, plugin_data)
 
+    # Ironic calls this when an inspection begins.
     @functools.wraps(_stock_inspect)
     def inspect_hardware(task: typing.Any) -> None:
         with context(task):
@@ -82,36 +97,36 @@ def around_inspection(context: Around) -> None:
 
     # Replacing the functions is enough, because the conductor's manager looks
     # both of them up in their module at every call.
-    CONTINUE.put(continue_inspection)
-    INSPECT.put(inspect_hardware)
+    CONTINUE.replace_with(continue_inspection)
+    INSPECT.replace_with(inspect_hardware)
 
 
 def before_inspection(prepare: Callable[[typing.Any], None]) -> None:
-    """Call a function when a conductor begins an inspection.
+    """Call a function whenever a conductor begins an inspection.
 
     This must be called after :func:`around_inspection`, which would discard
-    this patch because it always wraps Ironic's original function.
+    this patch because it always calls Ironic's original function.
 
-    :param prepare: called with the task. If it raises an error, the inspection
-        fails.
+    :param prepare: the function, called with the task. If it raises an error,
+        the inspection fails.
     """
-    # This finds the function that around_inspection() has installed, not
-    # Ironic's original function.
-    inspect_as_before = INSPECT.find()
+    # This is the function that around_inspection() has installed, not Ironic's
+    # original function.
+    present_function = INSPECT.find()
 
-    @functools.wraps(inspect_as_before)
+    @functools.wraps(present_function)
     def inspect_hardware(task: typing.Any) -> None:
         prepare(task)
-        inspect_as_before(task)
+        present_function(task)
 
-    INSPECT.put(inspect_hardware)
+    INSPECT.replace_with(inspect_hardware)
 
 
 def replace_rules(apply: Apply) -> None:
     """Call a function wherever Ironic would apply its own rules."""
     # All callers look the function up in its module, so replacing it there is
     # enough.
-    APPLY_RULES.put(apply)
+    APPLY_RULES.replace_with(apply)
 
 
 def power_on(task: typing.Any) -> None:
@@ -121,13 +136,16 @@ def power_on(task: typing.Any) -> None:
 
 
 def replace_power_on(put: Callable[[str], object]) -> None:
-    """Call a function instead of powering a machine on for inspection.
+    """Call a function instead of powering machines on for their inspection.
 
-    :param put: called with the UUID of the node.
+    The function puts the node into a queue, and the machine is powered on
+    later.
+
+    :param put: the function, called with the UUID of the node.
     :raises: Invalid if this release of Ironic powers machines on in another
         way.
     """
-    if not name.are_here([POWER_ON]):
+    if not name.are_available([POWER_ON]):
         raise exceptions.Invalid(
             _(
                 '[inspection_queue]reboot_throttle cannot be kept with '
@@ -139,24 +157,26 @@ def replace_power_on(put: Callable[[str], object]) -> None:
     def power_on_or_reboot(self: typing.Any, task: typing.Any) -> None:
         put(task.node.uuid)
 
-    POWER_ON.put(power_on_or_reboot)
+    POWER_ON.replace_with(power_on_or_reboot)
 
 
 def after_removal(forget: Callable[[str], None]) -> None:
-    """Call a function after every removal of a node.
+    """Call a function whenever a node was removed from Ironic.
 
-    Nothing is patched if this release of Ironic lacks the patched name.
+    Nothing is patched if this release of Ironic lacks the method that removes
+    a node.
 
-    :param forget: called with the UUID of the removed node.
+    :param forget: the function, called with the UUID of the removed node. It
+        removes the records of the node.
     """
-    if not name.are_here([DESTROY]):
+    if not name.are_available([DESTROY]):
         return
 
     @functools.wraps(_stock_destroy)
     def destroy(node: typing.Any, *args: typing.Any) -> None:
-        _stock_destroy(node, *args)
-        # If the node cannot be removed, an error is raised above, and the node
+        # If the node cannot be removed, this raises an error, and the node
         # keeps its records.
+        _stock_destroy(node, *args)
         forget(node.uuid)
 
-    DESTROY.put(destroy)
+    DESTROY.replace_with(destroy)

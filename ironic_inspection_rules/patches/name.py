@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Private names of Ironic: found, checked and replaced."""
+"""Private names of Ironic: how they are found, checked and replaced.
+
+This project uses some functions, methods and variables of Ironic that are not
+a public interface, and replaces some of them. A release of Ironic may rename
+them. Every such name is therefore described by a :class:`Name` in a module of
+this package, and :func:`check` looks for all of them when Ironic starts::
+
+    DESTROY = name.Name(
+        'ironic.objects.node',
+        'Node.destroy',
+        without='what is recorded of a node stays when it is removed',
+        required=False,
+    )
+"""
 
 from collections.abc import Iterable
 import dataclasses
@@ -28,13 +41,13 @@ class Name:
         part may be an attribute that a class sets on its instances.
     :param without: what does not work without the name, as a clause for the
         log: ``'nodes cannot be listed by trait'``.
-    :param parameters: the first parameters of the undecorated function;
-        further ones must have defaults. None for a name that is not called, or
-        is called with the arguments of Ironic's own call.
-    :param required: whether Ironic must not start without the name; otherwise
-        only its purpose is disabled.
+    :param parameters: the first parameters that the function must have;
+        further parameters must have defaults. None for a name that is not
+        called, or is called with the arguments of Ironic's own call.
+    :param required: True if Ironic must not start without the name. False if
+        Ironic can start, and only that does not work which needs the name.
     :param in_every_release: False if some supported releases lack the module,
-        and nothing is lost in them.
+        and do not need the name.
     """
 
     module: str
@@ -48,57 +61,72 @@ class Name:
         return f'{self.module}.{self.path}'
 
     def find(self) -> Any:
-        """Return the object of the name; None if this Ironic has none."""
+        """Return the object of the name, e.g. a function of Ironic.
+
+        :returns: None if the installed Ironic does not have the name.
+        """
         try:
             return pkgutil.resolve_name(f'{self.module}:{self.path}')
         except (ImportError, AttributeError):
             return None
 
-    def put(self, value: Any) -> None:
-        """Replace the object of the name in its module or class."""
-        # For 'Node.destroy' these are 'Node' and 'destroy'. If the path has no
-        # dot, the path of the owner is empty, and 'module:' is the module.
+    def replace_with(self, new_object: Any) -> None:
+        """Replace the object of the name in its module or class.
+
+        :param new_object: for example our function instead of Ironic's.
+        """
+        # For 'Node.destroy', the owner is the class 'Node'. If the path has no
+        # dot, the path of the owner is empty, and the owner is the module.
         owner_path, _dot, attribute = self.path.rpartition('.')
         owner = pkgutil.resolve_name(f'{self.module}:{owner_path}')
-        setattr(owner, attribute, value)
+        setattr(owner, attribute, new_object)
 
     def find_problem(self) -> str | None:
-        """Return why this Ironic lacks the name or its parameters.
+        """Return what is wrong with the name in the installed Ironic.
 
-        :returns: a sentence without a full stop; None if there is no problem.
+        The module, a class or the attribute may be missing, or the function
+        may have other parameters.
+
+        :returns: a sentence without a full stop, e.g. ``ironic.objects.node is
+            not there``; None if there is no problem.
         """
         try:
             owner: Any = importlib.import_module(self.module)
         except ModuleNotFoundError:
             if not self.in_every_release:
-                # In a release without the module, nothing needs the name.
+                # A release without the module does not need the name.
                 return None
             return f'{self.module} is not there'
+        # For 'Node.destroy', find the class 'Node'. The owner of a path
+        # without a dot is the module.
         *class_names, attribute = self.path.split('.')
         for class_name in class_names:
-            # None for a missing class, which lacks the attribute below, too.
+            # If the class is missing, the owner is None, which lacks the
+            # attribute as well.
             owner = getattr(owner, class_name, None)
         if not hasattr(owner, attribute):
             if _sets_on_instances(owner, attribute):
-                # Without an instance, the attribute itself cannot be checked.
+                # Only instances have the attribute, and there is no instance
+                # here whose attribute could be checked.
                 return None
             return f'{self} is not there'
         if self.parameters is None:
             return None
-        return _find_problem_of_call(self, getattr(owner, attribute))
+        function = getattr(owner, attribute)
+        return _find_problem_of_call(self, function)
 
 
-def are_here(names: Iterable[Name]) -> bool:
-    """Return whether this Ironic has all the names with their parameters."""
+def are_available(names: Iterable[Name]) -> bool:
+    """Return whether the installed Ironic has all names and parameters."""
     return not any(name.find_problem() for name in names)
 
 
 def check(names: Iterable[Name]) -> None:
-    """Refuse an Ironic that lacks a required name.
+    """Check that the installed Ironic has all required names.
 
-    If a name is missing that is not required, a warning tells what does not
-    work. Another warning tells, once per process, that this Ironic is newer
-    than all releases that were tried.
+    Two warnings may be logged: what does not work because a name is missing
+    that is not required; and, once per process, that this Ironic is newer than
+    all releases that were tried.
 
     :raises: UnsupportedIronic if this Ironic is too old, or with the problems
         of all required names.
@@ -156,11 +184,13 @@ def _warn_of_untried(installed: str) -> None:
 
 
 def _sets_on_instances(owner: Any, attribute: str) -> bool:
-    """Return whether ``__init__`` of a class, or of a base, uses a name.
+    """Return whether a class seems to set an attribute on its instances.
 
-    Such an attribute belongs to the instances: ``self._shutdown = …``.
+    This is so if ``__init__`` of the class, or of a base class, mentions the
+    attribute, e.g. in ``self._shutdown = …``. It may also only read the
+    attribute. Without an instance, this cannot be found out.
 
-    :param owner: a class, or any other object, which has no instances.
+    :param owner: a class; any other object has no instances.
     """
     if not isinstance(owner, type):
         return False
@@ -168,34 +198,36 @@ def _sets_on_instances(owner: Any, attribute: str) -> bool:
         # Use the __dict__ instead of getattr(), which would return the
         # __init__ of another base for a base without one.
         init = base.__dict__.get('__init__')
-        # co_names has the attributes that the code sets, and also those that
-        # it only reads. Nothing more is known without an instance.
+        # co_names has the names of all attributes in the code.
         if inspect.isfunction(init) and attribute in init.__code__.co_names:
             return True
     return False
 
 
 def _find_problem_of_call(name: Name, function: Any) -> str | None:
-    """Return why a function cannot be called with the parameters of a name.
+    """Return why a function cannot be called with the expected parameters.
 
-    The function must have these parameters first, in this order. Further
-    parameters must have defaults.
+    The function must have the parameters of the name first, in this order.
+    Further parameters must have defaults.
 
+    :param function: the object of the name.
     :returns: a sentence without a full stop: ``… takes (self, node) instead of
         (self, task)``; None if the function can be called.
     """
     if not callable(function):
         return f'{name} is not a function'
+    # A decorator may take any arguments, so look at the function inside.
     signature = inspect.signature(inspect.unwrap(function))
     parameters = list(signature.parameters.values())
-    taken_names = [parameter.name for parameter in parameters]
-    needed_names = list(name.parameters or ())
-    begins_as_needed = taken_names[: len(needed_names)] == needed_names
-    further_parameters = parameters[len(needed_names) :]
-    if begins_as_needed and all(map(_may_be_left_out, further_parameters)):
+    actual_names = [parameter.name for parameter in parameters]
+    expected_names = list(name.parameters or ())
+    has_expected = actual_names[: len(expected_names)] == expected_names
+    further_parameters = parameters[len(expected_names) :]
+    if has_expected and all(map(_may_be_left_out, further_parameters)):
         return None
-    takes = ', '.join(taken_names)
-    return f'{name} takes ({takes}) instead of ({", ".join(needed_names)})'
+    actual = ', '.join(actual_names)
+    expected = ', '.join(expected_names)
+    return f'{name} takes ({actual}) instead of ({expected})'
 
 
 def _may_be_left_out(parameter: inspect.Parameter) -> bool:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Patches redfish inspection, which changes a node before and after rules.
+"""Patches redfish inspection, so that it does not undo changes made by rules.
 
-Redfish inspection reads the mapping of the node's properties before the hooks
-run, adds its findings to the same mapping, and finally assigns the whole
-mapping to the node again. Every save of the node in between replaces the
-node's mapping with a copy, so changes made by rules would be lost. Redfish
-inspection also stores its data before rules are applied, not afterwards.
+Redfish inspection takes the mapping ``task.node.properties`` before the hooks
+and rules run. It adds its findings to this mapping, and finally assigns it to
+the node. If the node is saved in between, it gets a copy of the mapping.
+Rules then change the copy, and redfish inspection would replace it with its
+own mapping, without these changes. Therefore both mappings are *reconciled*
+before and after the rules run.
+
+Redfish inspection also stores its data before rules are applied. They are
+stored again afterwards.
 """
 
 from collections.abc import Callable
@@ -52,17 +56,17 @@ class RedfishInspection:
     def reconcile_properties(self, node: Any) -> None:
         """Make the properties of the node and of the inspection the same.
 
-        Before rules run, this copies the properties found by the inspection to
-        the node. After the rules, it copies their changes to the inspection.
-        If both changed a key, the value of the inspection is kept.
+        Before rules run, this copies the findings of the inspection to the
+        node. After the rules, it copies their changes to the inspection. If
+        both have changed a key, the value of the inspection is kept.
         """
         merged = _merge(
             base=self.reconciled,
             of_node=node.properties,
             of_inspection=self.properties,
         )
-        # Every side gets a separate copy, because rules change the node's
-        # copy and Ironic changes the inspection's.
+        # The node and the inspection get separate copies, because rules change
+        # the mapping of the node, and Ironic that of the inspection.
         if merged != node.properties:
             node.properties = copy.deepcopy(merged)
         # This mapping must be changed in place, because Ironic's code refers
@@ -73,27 +77,27 @@ class RedfishInspection:
 
 
 def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:
-    """Call a function when Ironic begins a redfish inspection.
+    """Call a function whenever Ironic begins a redfish inspection.
 
     Nothing is patched if this release of Ironic lacks one of the names.
 
     :param on_begin: called with the task and the inspection that begins.
     """
-    if not name.are_here(NAMES):
+    if not name.are_available(NAMES):
         return
 
     @functools.wraps(_stock_inspect_hardware)
     def inspect_hardware(self: Any, task: Any) -> Any:
-        # Ironic's method now reads the same mapping, and finally assigns it to
-        # the node. reconcile_properties() merges the changes made by rules
-        # into it.
+        # This is the mapping that Ironic's method takes and finally assigns to
+        # the node.
         properties = task.node.properties
-        on_begin(
-            task, RedfishInspection(properties, copy.deepcopy(properties))
+        inspection = RedfishInspection(
+            properties=properties, reconciled=copy.deepcopy(properties)
         )
+        on_begin(task, inspection)
         return _stock_inspect_hardware(self, task)
 
-    INSPECT.put(inspect_hardware)
+    INSPECT.replace_with(inspect_hardware)
 
 
 def store_again(task: Any, inventory: dict, plugin_data: dict) -> None:
@@ -112,18 +116,21 @@ def _merge(
 ) -> dict[str, Any]:
     """Merge the properties of a node and of its inspection, key by key.
 
-    A key gets the value of the side that changed it. If both sides changed the
-    key, the inspection wins. Keys that the inspection removed are omitted.
+    Both began with the same properties. A key that the inspection has added,
+    changed or removed is taken from the inspection, and any other key from the
+    node.
 
-    :param base: the properties of both sides before their changes.
+    :param base: the properties with which both began.
+    :param of_node: the properties of the node, as rules have changed them.
+    :param of_inspection: the properties of the inspection.
     """
     merged = {}
     for key, value in of_node.items():
-        inspection_removed_it = key in base and key not in of_inspection
-        if not inspection_removed_it:
+        was_removed_by_inspection = key in base and key not in of_inspection
+        if not was_removed_by_inspection:
             merged[key] = value
     for key, value in of_inspection.items():
-        inspection_changed_it = key not in base or base[key] != value
-        if inspection_changed_it:
+        was_changed_by_inspection = key not in base or base[key] != value
+        if was_changed_by_inspection:
             merged[key] = value
     return merged

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs stock Ironic's engine of rules without saving anything."""
+"""Runs Ironic's own engine of inspection rules, without saving anything.
+
+This is a *trial*: it shows what stock Ironic would do with its rules on a
+machine. The engine gets a stand-in for the task of an inspection, with copies
+of the node and its ports that are never saved. Actions that would reach the
+database, a server or the log are replaced.
+"""
 
 from collections.abc import Mapping, Sequence
 import copy
@@ -113,12 +119,12 @@ def run(
 ) -> Exception | None:
     """Run rules as stock Ironic does, on a stand-in for a machine.
 
-    The first error ends the run; changes before the error are kept.
+    The first error ends the run; changes before the error stay.
 
     :param rules: rules in the order in which they run; not changed.
     :param task: the stand-in, whose node, ports and traits are changed.
-    :param plugin_data: changed as well. The engine may leave objects of its
-        own in it, which :func:`as_plain_data` replaces.
+    :param plugin_data: changed as well. The engine may put objects of its own
+        into it, which :func:`as_plain_data` replaces.
     :returns: the error that would fail the inspection; None if there is none.
     """
     logger = logging.getLogger(engine.__package__)
@@ -129,8 +135,8 @@ def run(
         # Use a copy, because the engine changes the rules that it runs.
         for rule in copy.deepcopy(list(rules)):
             _run_rule(rule, task, inventory, plugin_data)
-    # Catch everything, because any error of its engine fails an inspection in
-    # Ironic.
+    # Catch everything, because in Ironic any error of the engine fails the
+    # inspection.
     except Exception as exc:
         return exc
     finally:
@@ -144,22 +150,25 @@ def _run_rule(
     inventory: dict[str, Any],
     plugin_data: dict[str, Any],
 ) -> None:
-    """Carry out the actions of a rule if its conditions hold."""
-    # This function of Ironic's engine checks the conditions.
+    """Check the conditions of a rule, and carry out its actions if they hold.
+
+    This does the same as Ironic's engine, but with the actions of a trial.
+    """
     check_rule = CHECK_RULE.find()
-    # Views of the inventory and the plugin data for the actions, without
-    # secrets if the option says so. None if the conditions do not hold.
-    views = check_rule(task, rule, inventory, plugin_data)
-    if views is None:
+    # Ironic's function returns views of the inventory and the plugin data for
+    # the actions, without secrets if an option says so. It returns None if the
+    # conditions do not hold.
+    inventory_and_plugin_data = check_rule(task, rule, inventory, plugin_data)
+    if inventory_and_plugin_data is None:
         return
     for action in rule['actions']:
         op = action['op']
         action_class = _ACTIONS_OF_TRIAL.get(op) or actions.get_action(op)
         plugin = action_class()
         if action.get('loop'):
-            plugin.execute_with_loop(task, action, *views)
+            plugin.execute_with_loop(task, action, *inventory_and_plugin_data)
         else:
-            plugin.execute_action(task, action, *views)
+            plugin.execute_action(task, action, *inventory_and_plugin_data)
 
 
 def is_of_fail_action(error: Exception) -> bool:
@@ -170,9 +179,15 @@ def is_of_fail_action(error: Exception) -> bool:
 
 
 def as_plain_data(value: Any) -> Any:
-    """Return data without the views that Ironic's engine puts into them."""
-    # A view has the wrapped value in one of these attributes, depending on its
-    # class. A view of the first class may wrap a view of the second.
+    """Return data without the views that Ironic's engine puts into them.
+
+    A *view* is an object of Ironic's engine around a mapping or a list. The
+    result consists of new dicts and lists.
+
+    :param value: data in which any part may be a view.
+    """
+    # Depending on its class, a view has the data in one of these attributes.
+    # A view of the first class may be around a view of the second.
     if hasattr(value, '_data'):
         value = value._data
     if hasattr(value, '_original'):

@@ -68,10 +68,10 @@ class NameTestCase(base.TestCase):
         self.assertIsNone(name.Name('ironic_of_no_test', 'a', 'b').find())
 
     def test_it_can_mean_something_else(self):
-        self.name('function').put(len)
+        self.name('function').replace_with(len)
         self.assertIs(len, self.module.function)
         self.useFixture(fixtures.MonkeyPatch(f'{__name__}.Owner.method', 0))
-        self.name('Owner.method').put(max)
+        self.name('Owner.method').replace_with(max)
         self.assertIs(max, Owner.method)
 
     def test_what_is_as_needed_is_no_problem(self):
