@@ -9,18 +9,18 @@ A document, e.g. the inventory of a machine, is stored in three tables:
 - The *frame* is the rest of the document, with a *reference* in place of every
   section. The frame of ``{'log': <2000 characters>, 'size': 3}`` is
   ``{'log': {'\\0': 0}, 'size': 3}``, where 0 is the position of the section.
-- *Links* are the sections of a document by their position.
+- *Links* say which section is at which position of a document.
 
 Documents and sections are identified by a *digest*, a hash of their content. A
 row of another table *names* a document by its digest.
 
-It is not counted how many rows name a document, because all writers would wait
-for the rows of the counters. Instead, every document and section has a *mark*,
-the time when it was last used. A writer renews the mark before it names a
-document, unless the mark is recent. :func:`sweep` removes what no row names,
-if its mark is older than any transaction may take. The mark and the removal
-change the same row, so the later of the two transactions sees the change of
-the other.
+There is no counter of the rows that name a document, because all writers would
+wait for each other to change the counter. Instead, every document and section
+has a *mark*, the time when it was last used. A writer renews the mark before
+it names a document, unless the mark is recent. :func:`sweep` removes what no
+row names, if its mark is older than any transaction may take. The mark and the
+removal change the same row, so the later of the two transactions sees the
+change of the other.
 """
 
 import base64
@@ -258,14 +258,16 @@ def _sweep_table(table: Any, is_unnamed: Any, grace: float) -> int:
     removed_count = 0
     for digest in digests:
         # Both conditions are checked again, because the row may be in use now.
-        was_removed = _remove(table, digest, is_old, is_unnamed)
+        was_removed = _remove_if_unused(table, digest, is_old, is_unnamed)
         if was_removed:
             removed_count += 1
     return removed_count
 
 
 @transaction.retried_on_lock_conflict
-def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
+def _remove_if_unused(
+    table: Any, digest: str, is_old: Any, is_unnamed: Any
+) -> bool:
     """Remove a document or a section, unless it has been used again.
 
     It stays if its mark is no longer old, if it is named, or if it or one of
@@ -285,10 +287,10 @@ def _remove(table: Any, digest: str, is_old: Any, is_unnamed: Any) -> bool:
         ).first()
         if locked_row is None:
             return False
-        # This is not a condition of the DELETE, because MySQL would then wait
-        # for locked rows of the other tables. The result stays valid: a writer
-        # that wants to name the row must mark it first, and therefore waits
-        # for this transaction.
+        # This is a separate query, because MySQL would wait for locked rows of
+        # the other tables if the DELETE had the condition. Nobody can name the
+        # row between the query and the DELETE: a writer must mark the row
+        # first, and waits until this transaction unlocks it.
         unnamed_row = session.execute(
             sa.select(table.c.digest).where(
                 table.c.digest == digest, is_unnamed
@@ -311,30 +313,22 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     :returns: whether the links were removed.
     """
     is_of_document = _LINKS.c.content == digest
-    unlocked_positions = (
-        session.execute(
-            sa.select(_LINKS.c.position)
-            .where(is_of_document)
-            .with_for_update(skip_locked=True)
-        )
-        .scalars()
-        .all()
-    )
-    count_of_links = session.execute(
-        sa.select(sa.func.count()).where(is_of_document)
-    ).scalar_one()
-    if len(unlocked_positions) < count_of_links:
-        # Another transaction has locked a link.
+    lock_links = sa.select(_LINKS.c.position).where(is_of_document)
+    lock_links = lock_links.with_for_update(skip_locked=True)
+    locked_positions = session.execute(lock_links).scalars().all()
+    count_links = sa.select(sa.func.count()).where(is_of_document)
+    count_of_links = session.execute(count_links).scalar_one()
+    if len(locked_positions) < count_of_links:
+        # Another transaction has locked a link, so it was skipped.
         return False
-    if unlocked_positions:
+    if locked_positions:
         # Delete them one by one by primary key. For several keys, MySQL may
         # scan the table, and wait for any locked row in it.
-        session.connection().execute(
-            sa.delete(_LINKS).where(
-                is_of_document, _LINKS.c.position == sa.bindparam('place')
-            ),
-            [{'place': position} for position in unlocked_positions],
+        delete_link = sa.delete(_LINKS).where(
+            is_of_document, _LINKS.c.position == sa.bindparam('place')
         )
+        places = [{'place': position} for position in locked_positions]
+        session.connection().execute(delete_link, places)
     return True
 
 
@@ -356,6 +350,10 @@ def _cut_into_frame(
       sections, it becomes a section as a whole.
     - A longer text becomes a section.
 
+    A machine may send the key of a reference in its data. A dict or list that
+    may contain this key gets a frame of its own, whatever its length, and
+    never becomes a section.
+
     If a rule of this function changes, documents get other digests, and
     documents that are already stored are stored again.
 
@@ -369,35 +367,36 @@ def _cut_into_frame(
     else:
         children = list(enumerate(value))
     frame = value.copy()
-    for name, child in children:
+    for key_or_index, child in children:
         if not isinstance(child, dict | list | str):
+            # A number, a boolean or null is short.
             continue
         # Most texts are too short for a section, which is found out here
         # without encoding them.
         if isinstance(child, str) and len(child) < SMALLEST:
             continue
         text = _encode(child)
-        # A machine may have sent a mapping that looks like a reference. It
-        # must be changed below, and cannot be in a section, because
-        # _fill_frame() reads sections unchanged.
-        may_look_like_reference = _ENCODED_REFERENCE in text
-        has_to_be_cut = len(text) > LARGEST or may_look_like_reference
+        # The recursive call wraps a mapping with the key of a reference. It
+        # cannot be in a section, because _fill_frame() reads sections
+        # unchanged.
+        may_have_reference_key = _ENCODED_REFERENCE in text
+        has_to_be_cut = len(text) > LARGEST or may_have_reference_key
         if has_to_be_cut and not isinstance(child, str):
             count_before = len(order)
-            frame[name] = _cut_into_frame(child, sections, order)
+            frame[key_or_index] = _cut_into_frame(child, sections, order)
             has_sections = len(order) > count_before
-            if has_sections or may_look_like_reference:
+            if has_sections or may_have_reference_key:
                 continue
             # The child is long, but none of its parts is large enough for a
             # section, so the child becomes a section as a whole.
         if len(text) >= SMALLEST:
             digest = _compute_digest(text)
             sections[digest] = text
-            frame[name] = {_REFERENCE: len(order)}
+            frame[key_or_index] = {_REFERENCE: len(order)}
             order.append(digest)
     if isinstance(frame, dict) and _REFERENCE in frame:
         # A machine has sent this key. Wrap the mapping in a list, so that it
-        # differs from a reference, which has a number.
+        # differs from a reference, which has a number instead.
         frame = {_REFERENCE: [frame]}
     return frame
 

@@ -116,13 +116,13 @@ class Search:
     ) -> None:
         self._lease = lease
         self._serves_all = served is None
-        may_be_claimed = _deliverable(lease)
-        self._is_deliverable = sa.or_(*may_be_claimed)
+        conditions = _deliverable_conditions(lease)
+        self._is_deliverable = sa.or_(*conditions)
         # One condition per range of the index. Every request to find meets
         # exactly one of them.
         self._ranges: list[sa.ColumnElement[bool]] = []
         for state in states:
-            for condition in may_be_claimed:
+            for condition in conditions:
                 in_range = sa.and_(
                     models.RequestRow.state == state,
                     condition,
@@ -188,8 +188,8 @@ class Search:
         if candidates:
             first = candidates[0]
             # The first candidate may be due in the future, see
-            # _deliverable(). MySQL returns the time as a Decimal, but the
-            # column as a float.
+            # _deliverable_conditions(). MySQL returns the time as a Decimal,
+            # but the column as a float.
             nothing_until = min(first.due_at, float(first.looked_at))
         else:
             nothing_until = read_clock()
@@ -207,7 +207,8 @@ def _due_conditions(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     1. The due time has come.
     2. The due time is later than any lease or delay can end. Then either the
        clock of the database was set back, or the request is a reapplication
-       that lets posted inventories go first, see :func:`_deliverable`.
+       that lets posted inventories go first, see
+       :func:`_deliverable_conditions`.
 
     The conditions are separate, because each of them is one range of the
     index, see :func:`select_first_rows`.
@@ -223,7 +224,9 @@ def _due_conditions(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
     return is_past, is_far_off
 
 
-def _deliverable(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
+def _deliverable_conditions(
+    lease: float,
+) -> tuple[sa.ColumnElement[bool], ...]:
     """Return three SQL conditions; a request may be claimed if it meets any.
 
     The due time of most requests is the time when they were stored, the end

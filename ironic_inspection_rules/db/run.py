@@ -54,7 +54,7 @@ def record_run(
 ) -> None:
     """Store a run, and remove the oldest runs of the node.
 
-    For the other runs of the node, this means:
+    The other runs of the node change as follows:
 
     - The run of an earlier attempt of the same inspection is removed. It has
       the same UUID.

@@ -267,9 +267,10 @@ def _put_chunks(
 
     Compared with the chunks of the stored table, a chunk
 
-    - stays, if its order among the others is the same: nothing is written;
-    - is new or moved: a new row is inserted;
-    - is moved or gone: its old row ends with the new revision.
+    - stays in the same order: nothing is written;
+    - is new: its row is inserted;
+    - is gone: its row ends with the new revision;
+    - has moved: its old row ends, and a new row is inserted.
 
     Chunks are sorted by ``position``, a number. If there is no number left for
     a new chunk between two others, all chunks are inserted again.
@@ -294,7 +295,8 @@ def _put_chunks(
         known_positions[index] = row.position
     positions = _fill_positions(known_positions)
     if positions is None:
-        # There is no number left: all chunks get new positions, so none stays.
+        # There is no number left between two chunks. All chunks get new
+        # positions, so none stays.
         staying_rows = {}
         positions = [float(index) for index in range(len(chunks))]
     new_rows = []

@@ -170,7 +170,9 @@ def one_attempt() -> Iterator[None]:
 def claim_at_any_time() -> Iterator[None]:
     """Deliver requests that a worker holds."""
     with mock.patch.object(
-        leases, '_deliverable', lambda lease: (models.RequestRow.id > 0,)
+        leases,
+        '_deliverable_conditions',
+        lambda lease: (models.RequestRow.id > 0,),
     ):
         yield
 
