@@ -232,16 +232,19 @@ class RulesRevisionRow(Base):
 class RequestRow(models.TimestampMixin, Base):
     """One request for an inspection (spec 001 "Data model impact").
 
-    ``open_node_uuid`` is the node's UUID until the request is done, and then
-    NULL. It is unique, so that a node has at most one open request. ``token``
-    is incremented by every delivery and by everything else that ends one.
-    ``lock_failures`` counts the failures because of the surroundings, e.g. a
-    locked node, since the last attempt. ``due_at`` is the time at which the
-    queue may act on the request, in seconds by the clock of the database; NULL
-    for never. The queue then delivers the request, finds its worker dead or,
-    if the request is done, checks that its node is in a final state.
-    ``sender`` is the address that the data came from, ``inspection_began_at``
-    the start of the inspection, as stored with the node.
+    - ``open_node_uuid`` is the node's UUID until the request is done, and then
+      NULL. It is unique, so that a node has at most one open request.
+    - ``token`` is incremented by every delivery of the request to a worker,
+      and by everything else that ends a delivery.
+    - ``lock_failures`` is the number of failures in a row whose cause was not
+      the request itself, e.g. a locked node.
+    - ``due_at`` is the time from which the queue may act on the request, in
+      seconds by the clock of the database; NULL for never. It then delivers
+      the request, finds that its worker is dead or, if the request is done,
+      checks that its node is in a final state.
+    - ``sender`` is the address that the data came from.
+    - ``inspection_began_at`` is the start of the inspection, as stored with
+      the node.
     """
 
     __tablename__ = 'ir_requests'

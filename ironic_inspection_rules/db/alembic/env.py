@@ -15,10 +15,10 @@ def _is_ours(name, type_, parent_names) -> bool:
 
 
 with enginefacade.writer.get_engine().connect() as connection:
-    # Alembic thinks that SQLite commits every statement that changes tables.
-    # It does with Python's own way of beginning transactions, but oslo.db has
-    # another one. So a step that is interrupted leaves nothing, except on
-    # MySQL. None leaves the decision about the others to alembic.
+    # Alembic assumes that SQLite commits every statement that changes tables.
+    # This is true if Python begins the transactions, but here oslo.db begins
+    # them. An interrupted migration is therefore undone, except on MySQL. None
+    # leaves the decision about other databases to alembic.
     is_transactional = None
     if connection.dialect.name == 'sqlite':
         is_transactional = True
