@@ -155,7 +155,7 @@ class Site(fixtures.Fixture):
         # What the hook replaces is Ironic's own again afterwards.
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.patches.name.Name.put',
+                'ironic_inspection_rules.patches.name.Name.replace_with',
                 lambda name, value: self.useFixture(
                     fixtures.MonkeyPatch(f'{name.module}.{name.path}', value)
                 ),
