@@ -65,6 +65,7 @@ class Comparison(typing.NamedTuple):
 
 
 KEYS = ('result', 'error', 'matched', 'traits', 'changes')
+"""Keys of an expectation, in the order in which they are written."""
 
 _TYPE_OF_PART = {'has': list, 'matches': str, 'contains': str}
 """The types of the values of ``has``, ``matches`` and ``contains`` in a
@@ -99,20 +100,25 @@ def load(path: str) -> dict[str, Expectation]:
 def _check_part(
     path: str, place: str, part: typing.Mapping[str, typing.Any]
 ) -> None:
-    """Check a mapping such as ``{has: […]}`` that replaces a value.
+    """Check a mapping such as ``{has: […]}``, which expects part of a value.
+
+    It must have one or more of the keys ``has``, ``matches`` and ``contains``.
+    The value of ``has`` must be a list. The values of ``matches`` and
+    ``contains`` must be regular expressions.
 
     :param path: the path of the file.
     :param place: the place in the file, e.g. ``a.json, error``.
-    :param part: the mapping, which expects a part of the value.
-    :raises: :class:`.exceptions.InvalidDocument` for any other mapping,
-        including an empty one, and for an invalid regular expression.
+    :param part: the mapping.
+    :raises: :class:`.exceptions.InvalidDocument` for any other mapping.
     """
-    is_good = bool(part)
+    is_valid = bool(part)
     for kind, expected in part.items():
-        # An unknown kind has no types, so no value passes.
-        if not isinstance(expected, _TYPE_OF_PART.get(kind, ())):
-            is_good = False
-    if not is_good:
+        # isinstance() with an empty tuple is False, so an unknown key is
+        # invalid.
+        types = _TYPE_OF_PART.get(kind, ())
+        if not isinstance(expected, types):
+            is_valid = False
+    if not is_valid:
         raise exceptions.InvalidDocument(
             path,
             _(
@@ -122,38 +128,45 @@ def _check_part(
             % place,
         )
     for kind in ('matches', 'contains'):
+        # An empty expression is valid.
+        regex = part.get(kind, '')
         try:
-            re.compile(part.get(kind, ''))
+            re.compile(regex)
         except re.error as exc:
             raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
 
 
 def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
-    """Return whether a value has the parts that ``{has: […]}`` etc. expect.
+    """Return whether a value has all parts that a mapping expects of it.
 
-    ``has`` expects some items of a list. ``matches`` and ``contains`` expect a
-    text in which a regular expression matches all or some part: "too old"
-    satisfies ``{contains: old}``.
+    * ``{has: [a, b]}`` expects a list with these items and possibly others.
+    * ``{matches: REGEX}`` expects a text that the expression matches whole.
+    * ``{contains: REGEX}`` expects a text in which the expression matches:
+      "too old" has the part ``{contains: old}``.
 
-    :returns: False for any other expectation, which is compared as a whole.
+    :param expected: a value of an expectation; only a mapping expects parts.
+    :param value: what happened to the machine, e.g. its error; None if there
+        is nothing.
+    :returns: False also for an expected value that is not a mapping. The
+        caller compares it as a whole.
     """
     if not isinstance(expected, dict):
         return False
-    # If there is no error, expressions are matched with an empty text.
+    # If there is no error, the expressions are matched with an empty text.
     text = ''
     if isinstance(value, str):
         text = value
     for kind, part in expected.items():
         if kind == 'has':
-            is_met = isinstance(value, list) and all(
+            has_part = isinstance(value, list) and all(
                 item in value for item in part
             )
         elif kind == 'matches':
-            is_met = re.fullmatch(part, text) is not None
+            has_part = re.fullmatch(part, text) is not None
         else:
-            # The only other kind that load() accepts is "contains".
-            is_met = re.search(part, text) is not None
-        if not is_met:
+            # The only other key that load() accepts is "contains".
+            has_part = re.search(part, text) is not None
+        if not has_part:
             return False
     return True
 
@@ -161,19 +174,22 @@ def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     """Write the outcomes of machines as a file of expectations.
 
-    The file is replaced after all machines have been tried. An earlier error
-    leaves it unchanged, and leaves no other file.
+    The expectations are written to another file, which replaces the file after
+    all machines have been tried. An error leaves the file unchanged, and
+    removes the other file.
 
     :param path: the file of expectations.
-    :param machines: the outcomes; each machine is tried when it is consumed.
+    :param machines: the outcomes, from an iterator that tries the next machine
+        when its outcome is needed.
     """
     new_path = f'{path}.new'
     with contextlib.ExitStack() as on_error:
         with (
+            # Adds the name of the file to an error such as "disk full".
             exceptions.naming(new_path),
             open(new_path, 'w', encoding='utf-8') as stream,
         ):
-            # The new file exists now, and must be removed after an error.
+            # From here on, an error must remove the new file.
             on_error.callback(os.unlink, new_path)
             for inventory, outcome in machines:
                 expected = dict(outcome)
@@ -183,7 +199,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
                 name = _name_inventory(path, inventory)
                 stream.write(_as_yaml({name: expected}))
         os.replace(new_path, path)
-        # There was no error, so nothing must be removed.
+        # There was no error, so cancel the removal.
         on_error.pop_all()
 
 
@@ -199,6 +215,7 @@ def compare(
     :returns: a comparison for every machine, followed by a comparison for
         every expectation whose inventory was not tried.
     """
+    # Expectations are removed from this copy when their machine is compared.
     not_tried = dict(expected)
     for inventory, outcome in machines:
         # The name in the file, e.g. "machines/a.json".
@@ -216,11 +233,11 @@ def compare(
 def _compare_outcome(
     name: str, expectation: Expectation, outcome: Expectation
 ) -> str:
-    """Return a diff of unexpected members; empty if there are none.
+    """Return a diff of an expectation and an outcome; empty if they agree.
 
     Members that the expectation does not mention, and members that satisfy
-    e.g. ``{has: …}``, are omitted. For a machine that failed, the diff starts
-    with::
+    e.g. ``{has: …}``, are omitted on both sides. For a machine that failed
+    unexpectedly, the diff starts with::
 
         --- a.json as expected
         +++ a.json as it is
@@ -230,26 +247,30 @@ def _compare_outcome(
 
     :param name: the path of the inventory, e.g. ``a.json``.
     """
-    # The members that may differ; both sides of the diff only have these.
-    wanted = {}
+    # The expected members for the diff.
+    expected = {}
     for key, value in expectation.items():
         if _has_parts(value, outcome.get(key)):
+            # Leave out the member, because its parts are as expected although
+            # its whole value may differ.
             continue
         if key == 'error' and value == outcome.get('error'):
-            # "error: null" is expected, and the outcome has no error.
+            # An outcome without an error has no member "error". So leave out
+            # an expected "error: null".
             continue
-        wanted[key] = value
-    compared = {}
+        expected[key] = value
+    # The same members of the outcome.
+    found = {}
     for key, value in outcome.items():
-        if key not in wanted:
+        if key not in expected:
             continue
-        if key == 'traits' and not value and wanted[key]:
+        if key == 'traits' and not value and expected[key]:
             # The diff should only show the missing traits, without "[]".
             continue
-        compared[key] = value
+        found[key] = value
     diff_lines = difflib.unified_diff(
-        _yaml_lines(wanted),
-        _yaml_lines(compared),
+        _yaml_lines(expected),
+        _yaml_lines(found),
         _('%s as expected') % name,
         _('%s as it is') % name,
         lineterm='',
@@ -264,14 +285,15 @@ def actual(test: machine_test.MachineTest) -> Actual:
     edit of the rule: it is e.g. ``fail: too old``. Traits are omitted if a
     sensitive rule set some of them.
     """
-    # If the file cannot be read, this is the reason why.
-    error_text = test.error
     rule_error = test.outcome.error
+    # If the file cannot be read, this is the reason why. The text of an error
+    # of a rule is replaced below.
+    error_text = test.error
     if rule_error is not None:
         # The error of a sensitive rule has no reason.
         reason = rule_error.reason or _('failed')
         error_text = f'{rule_error.op}: {reason}'
-    # Use the order of KEYS, as in the file.
+    # Build the mapping in the order of KEYS, as in the file.
     outcome: Expectation = {'result': test.result}
     if error_text:
         outcome['error'] = error_text

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find machines that two rule sets treat differently, for ``diff``."""
+"""Find machines that two rule sets treat differently, for ``diff``.
+
+Both rule sets are tried on every machine, in a dry run. The treatment of a
+machine by a rule set is the result of its inspection and the data that the
+rules leave, e.g. ``extra.rack``. Two treatments are compared as lines of a
+diff.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -78,7 +84,8 @@ def compare(
     :param advance: called as machines are tried, for a progress bar.
     :returns: a treatment per machine, yielded as the machines are tried.
     """
-    # Each process calls this once, and then treats chunks of machines.
+    # Each worker process creates one object of the class from these arguments,
+    # and calls it with chunks of the paths.
     prepare = functools.partial(_Treatments, old, new, nodes)
     for treatments in file_work.in_chunks(paths, prepare, advance):
         yield from treatments
@@ -126,12 +133,16 @@ def treat(
         - /extra/rack: "b7"
 
     :param path: the file with the inventory of the machine.
+    :param old_plans: the compiled old rules by phase.
+    :param new_plans: the compiled new rules by phase.
     :param nodes: the nodes that belong to files of machines.
     :returns: the treatment. If a file cannot be read, it has a ``problem``,
         and does not differ.
     """
     try:
-        facts = machine_test.load_facts(path, nodes.of(path))
+        node = nodes.of(path)
+        # The data of the machine before the first rule.
+        facts = machine_test.load_facts(path, node)
     except exceptions.InvalidDocument as exc:
         return Treatment(path=path, old='error', new='error', problem=str(exc))
     old = evaluation.evaluate(old_plans, facts, explain=False)
@@ -142,11 +153,13 @@ def treat(
     if old_ending != new_ending:
         lines += ['inspection', f'- {old_ending}', f'+ {new_ending}']
     # Compare the data after the old rules with the data after the new rules.
-    # The data before the rules do not matter.
-    between = difference.between(old.facts, new.facts, facts.ports)
-    lines += change_lines(change.with_before() for change in between.changes)
-    # Values that sensitive rules set differ as well.
-    if between.has_withheld:
+    # The ports only give names to the changes of ports.
+    data_difference = difference.between(old.facts, new.facts, facts.ports)
+    changes = [change.with_before() for change in data_difference.changes]
+    lines += change_lines(changes)
+    if data_difference.has_withheld:
+        # Values that sensitive rules set differ as well, but nobody may see
+        # them.
         lines.append(_('what sensitive rules set is withheld'))
     return Treatment(
         path=path,
@@ -171,11 +184,19 @@ def _describe_ending(outcome: evaluation.Evaluation) -> str:
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes of data as lines of a diff, for a terminal or a page.
 
-    Examples are ``node``, ``- /name: "a"`` and ``+ /name: "b"``. Long values
-    are truncated.
+    For example, a node gets another name and a new trait::
+
+        node
+        - /name: "a"
+        + /name: "b"
+        traits
+        + CUSTOM_GPU
+
+    Long values are truncated.
 
     :param changes: mappings with ``object``, ``op``, ``path``, ``before`` and
-        ``value``; changes of the same object must be consecutive.
+        ``value``; changes of the same object must be consecutive. The op is
+        ``add``, ``replace`` or ``remove``.
     """
     object_of_last_line = None
     for change in changes:
@@ -184,14 +205,14 @@ def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
             object_of_last_line = change['object']
             yield object_of_last_line
         if change['object'] == working_copy.TRAITS:
-            # A trait has a name and no value.
+            # A trait has no value. Its path is its name, "/CUSTOM_GPU".
             name = data_path.parse(change['path'])[0]
             if change['op'] == 'remove':
                 yield f'- {name}'
             else:
                 yield f'+ {name}'
             continue
-        # A value that is replaced has both lines.
+        # A value that is replaced gives both a "-" line and a "+" line.
         if change['op'] != 'add':
             yield f'- {change["path"]}: {_format_value(change["before"])}'
         if change['op'] != 'remove':

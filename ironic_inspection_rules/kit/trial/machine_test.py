@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Try rules on machines whose inventories are in files."""
+"""Try rules on machines whose inventories are in files.
+
+A trial is a dry run of an inspection: it returns what the rules would change,
+and saves nothing. Its facts are the data that the rules read: the inventory
+and the plugin data from the file of the machine; and a node with its ports,
+either a new one, or from another file. Many machines are tried by several
+worker processes, which get the files in chunks.
+"""
 
 import dataclasses
 import functools
@@ -26,6 +33,8 @@ from ironic_inspection_rules.rule_file import table_file
 from ironic_inspection_rules.rule_set import repository
 
 Plans = dict[str, list[compiler.CompiledRule]]
+"""Compiled rules by phase, in the order in which they run, e.g. ``{'early':
+[], 'preprocess': [], 'main': [<rule>]}``."""
 
 NO_TABLES: table.Tables = {}
 
@@ -80,20 +89,24 @@ class Nodes:
         self._file_by_stem: dict[str, str] = {}
         if path is not None and os.path.isdir(path):
             for node_file in find_inventories([path]):
-                self._file_by_stem[pathlib.Path(node_file).stem] = node_file
+                stem = pathlib.Path(node_file).stem
+                self._file_by_stem[stem] = node_file
             # Machines without a file in the directory get a new node.
-            self._usual_node = load_node(None)
+            self._default_node = load_node(None)
         else:
-            self._usual_node = load_node(path)
+            # All machines get the node of the file, or without a path a new
+            # node.
+            self._default_node = load_node(path)
 
     def of(self, inventory: str) -> Node:
         """Return the node of a machine.
 
         :param inventory: the file of the machine, e.g. ``machines/a.json``.
         """
-        node_file = self._file_by_stem.get(pathlib.Path(inventory).stem)
+        stem = pathlib.Path(inventory).stem
+        node_file = self._file_by_stem.get(stem)
         if node_file is None:
-            return self._usual_node
+            return self._default_node
         return load_node(node_file)
 
 
@@ -119,7 +132,10 @@ class MachineTest:
 
     @property
     def error(self) -> str | None:
-        """The reason why the result is not ``ok``; None if it is."""
+        """The reason why the result is not ``ok``; None if it is.
+
+        It is the error of a rule, or the reason why a file cannot be read.
+        """
         if self.outcome.error is not None:
             return str(self.outcome.error)
         if self.problem is not None:
@@ -140,9 +156,11 @@ class MachineTest:
 
     @property
     def hides_changes(self) -> bool:
-        """Whether sensitive rules ran, whose changes are not in the outcome.
+        """Whether the rules may have made changes that the outcome hides.
 
-        It is true even if these rules changed nothing.
+        Changes by sensitive rules are hidden. This is true if a sensitive rule
+        in mode ``enforce`` matched, or undid its earlier changes, even if it
+        changed nothing.
         """
         for rule_trace in self.outcome.traces:
             rule = rule_trace.rule
@@ -150,9 +168,9 @@ class MachineTest:
             has_run = rule_trace.matched or rule_trace.reverted
             if not has_run or rule.mode != model.ENFORCE:
                 continue
-            # The mark is empty if the rule is not sensitive.
-            is_withheld = bool(disclosure.mark(rule))
-            if is_withheld:
+            # disclosure.mark() returns an empty mapping for a rule that is not
+            # sensitive.
+            if disclosure.mark(rule):
                 return True
         return False
 
@@ -212,7 +230,8 @@ def load_rule_set(
     for rules_file in documents:
         rules_of_file = file_rule.list_rules(rules_file)
         written_rules += rules_of_file
-        if not rules_of_file and not rules_file.tables:
+        is_without_content = not rules_of_file and not rules_file.tables
+        if is_without_content:
             warn(_('%s: warning: the file holds no rules\n') % rules_file.path)
     tables = table_file.build(table_file.load(documents))
     rules = file_rule.parse_all(written_rules, registry.installed(), warn)
@@ -239,36 +258,38 @@ def compile_rules(
     """
     plans: Plans = {phase: [] for phase in model.PHASES}
     ops = registry.installed()
+    # Sort the rules by priority.
     for rule in repository.order(rules):
-        if rule.mode != model.OFF:
-            plan = compiler.compile_rule(
-                rule, ops, explained=explained, tables=tables
-            )
-            plans[rule.phase].append(plan)
+        if rule.mode == model.OFF:
+            continue
+        compiled_rule = compiler.compile_rule(
+            rule, ops, explained=explained, tables=tables
+        )
+        plans[rule.phase].append(compiled_rule)
     return plans
 
 
 def compile_opened(
     rule: model.Rule, tables: table.Tables = NO_TABLES
 ) -> compiler.CompiledRule:
-    """Compile a rule as if it were not sensitive, but with its own tables.
+    """Compile a rule so that its trace shows its conditions and actions.
 
-    The result leaves a trace of its conditions and actions, which reports must
-    not show if the rule is sensitive. A sensitive rule still reads the secret
-    columns of tables, which are masked for other rules.
+    A sensitive rule leaves no trace of these, so it is compiled as if it were
+    not sensitive. Reports must not show this trace. But the rule must behave
+    as before, so it still reads the secret columns of tables, which are masked
+    for rules that are not sensitive.
     """
+    ops = registry.installed()
     opened = compiler.compile_rule(
-        disclosure.as_not_sensitive(rule),
-        registry.installed(),
-        explained=False,
-        tables=tables,
+        disclosure.as_not_sensitive(rule), ops, explained=False, tables=tables
     )
     reads_tables = opened.tables is not None
     if not reads_tables:
         return opened
-    # Use the tables as the rule itself sees them, sensitive or not.
-    as_it_is = compiler.compile_rule(rule, registry.installed(), tables=tables)
-    return dataclasses.replace(opened, tables=as_it_is.tables)
+    # Use the tables that the rule itself sees. They are not masked if the rule
+    # is sensitive.
+    original = compiler.compile_rule(rule, ops, tables=tables)
+    return dataclasses.replace(opened, tables=original.tables)
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
@@ -311,12 +332,13 @@ def load_node(path: str | None) -> Node:
     if not isinstance(fields, dict):
         raise exceptions.InvalidDocument(path, _('there is no node'))
     for name in ('ports', 'port_groups'):
+        # Both may be missing or null.
         if not isinstance(mapping.get(name), list | None):
             raise exceptions.InvalidDocument(
                 path, _('"%s" must be a list') % name
             )
-    # If the file has no ports, this is not the same as an empty list: the
-    # machine then gets a port for every interface in its inventory.
+    # None differs from an empty list: without ports in the file, the machine
+    # gets a port for every interface in its inventory.
     node_ports = None
     if mapping.get('ports') is not None:
         node_ports = tuple(mapping['ports'])
@@ -343,14 +365,15 @@ def run(
 
 
 def load_facts(path: str, node: Node) -> working_copy.Facts:
-    """Read a machine and its node in their state before the first rule.
+    """Read the facts of a machine: inventory, plugin data, node and ports.
 
     If the file of the node does not mention ports, the node gets a port for
     every interface, as created by Ironic's hook ``ports``.
 
+    :param path: the file with the inventory of the machine.
     :raises: :class:`.exceptions.InvalidDocument` if the file has no inventory.
     """
-    # These are the inventory and the plugin data.
+    # The file of the machine only has the inventory and the plugin data.
     facts = machine_file.load(path)
     node_ports = node.ports
     if node_ports is None:
@@ -366,7 +389,8 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
 Extract = typing.Callable[[MachineTest], typing.Any]
 """Returns a part of a test, such as its result.
 
-Processes exchange the function and the part, so that both can be pickled.
+The function is sent to the worker processes, and they send the part back. So
+both must be picklable.
 """
 
 
@@ -387,7 +411,8 @@ def run_all(
     :param explain: see :func:`run`.
     :returns: the extracted values, in the order of the paths.
     """
-    # Each process calls this once, and then tries chunks of machines.
+    # Each worker process creates one object of the class from these arguments,
+    # and calls it with chunks of the paths.
     prepare = functools.partial(
         _Trials, rules, tables, nodes, extract, explain
     )
@@ -430,15 +455,18 @@ class _Trials:
 def attempt(
     path: str, plans: Plans, nodes: Nodes, explain: bool = True
 ) -> MachineTest:
-    """Try rules on one machine, even if its files cannot be read.
+    """Try rules on one machine; return a test even if a file cannot be read.
 
     One bad file must not end the trial of a thousand other machines.
 
-    :returns: a test; with ``problem`` and an empty outcome if a file cannot be
-        read.
+    :param path: the file with the inventory of the machine.
+    :param explain: see :func:`run`.
+    :returns: the test. If a file cannot be read, the test has an empty outcome
+        and the reason as ``problem``.
     """
     try:
-        return run(path, plans, nodes.of(path), explain)
+        node = nodes.of(path)
+        return run(path, plans, node, explain)
     except exceptions.InvalidDocument as exc:
         no_facts = working_copy.Facts(inventory={}, plugin_data={})
         no_outcome = evaluation.Evaluation(

@@ -2,8 +2,14 @@
 
 """Compare two rule sets: rules added, removed, changed, moved or renamed.
 
-A rule is listed, but does not count as a difference, if only its description
-changes, or if it is written differently with the same meaning.
+A rule that is only renamed, or that is written differently with the same
+meaning, is listed, but does not count as a difference.
+
+The comparison uses the plan that a server would make. It has a step per rule,
+which changes the old rule (``before``) to the new rule (``after``). The server
+knows a rule by its UUID. A rule without a UUID in its file gets a UUID derived
+from its content, so an edit changes this UUID; the rule is then matched by its
+description or by its meaning (see :mod:`.trial.rule_meaning`).
 """
 
 import dataclasses
@@ -25,7 +31,9 @@ CHANGED = 'changed'
 MOVED = 'moved'
 RENAMED = 'renamed'
 REWRITTEN = 'rewritten'
-ALIKE = (RENAMED, REWRITTEN)  # Changes that make no difference.
+ALIKE = (RENAMED, REWRITTEN)
+"""Changes of rules that still do the same."""
+
 _CHANGES = {
     replacement.CREATED: ADDED,
     replacement.DELETED: REMOVED,
@@ -127,18 +135,19 @@ def compare_tables(
 ) -> list[dict[str, typing.Any]]:
     """Return the changes of tables, in the form of a plan.
 
-    A plan has the first added, removed and changed rows, without secret
-    columns. Unchanged tables are skipped.
+    A changed table is e.g. ``{'name': 'racks', 'outcome': 'updated', 'rows':
+    …, 'new': […], 'changed': […], 'gone': […]}``, with the first rows of every
+    kind. Values of secret columns are masked. Unchanged tables are skipped.
     """
     steps = []
-    # All names, including those of removed tables, in a stable order.
+    # The names of all tables in a stable order, the old tables first.
     for name in {**old.tables, **new.tables}:
         before = old.tables.get(name)
         after = new.tables.get(name)
         is_in_other_order = False
         if before is not None and after is not None:
-            # This is also true if the keys differ, which is a change in any
-            # case.
+            # This is also true if rows are added or removed. The table is then
+            # changed in any case.
             is_in_other_order = list(before.keys) != list(after.keys)
         changed_rows = table_change.compare(_rows_of(before), _rows_of(after))
         step = table_change.Step(
@@ -191,19 +200,20 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     # Build the plan that a server would make if it had stored the old rules
     # and received the new rules.
     stored_rules = []
-    # Positions in a plan are floats, because a rule can move between two
-    # others.
     for number, old_rule in enumerate(old.rules, 1):
-        stored_rules.append(
-            {**old_rule.to_mapping(), 'position': float(number)}
-        )
+        # A position in a plan is a float, so that a rule can move between two
+        # others.
+        position = float(number)
+        stored_rules.append({**old_rule.to_mapping(), 'position': position})
     matches = _match_rules(old, new, stored_rules)
+    # The new rules, and their meanings by UUID. A new rule that matches an old
+    # rule gets its UUID, because the plan otherwise removes the old rule and
+    # adds the new rule.
     rules = []
     new_meanings = {}
     for new_rule, match in zip(new.rules, matches, strict=True):
         rule = new_rule
         if match is not None:
-            # The plan changes the old rule if the new rule has its UUID.
             rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
@@ -214,10 +224,13 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
         is_unchanged = step.outcome not in _CHANGES
         if is_unchanged:
             continue
-        # A removed rule has no "after".
+        # The fields of the rule. A removed rule only has "before".
         fields = step.after or step.before or {}
+        uuid = fields['uuid']
+        # An added rule has no old meaning, and a removed rule has no new
+        # meaning.
         keeps_meaning = _is_same_meaning(
-            old.meanings.get(fields['uuid']), new_meanings.get(fields['uuid'])
+            old.meanings.get(uuid), new_meanings.get(uuid)
         )
         changes.append(_describe_change(step, keeps_meaning, given_uuids))
     return RuleSetDifference(changes, rules)
@@ -228,29 +241,34 @@ def _describe_change(
     keeps_meaning: bool,
     given_uuids: frozenset[str],
 ) -> RuleChange:
-    """Return the kind of a change, e.g. ``renamed``, and its lines.
+    """Return the change of one rule: its title, its kind and its diff.
 
-    If the meaning of a rule is unchanged, the change is :data:`MOVED` if the
-    rule has another position. Otherwise it is :data:`RENAMED` if only the
-    description changes, or else :data:`REWRITTEN`. In all three cases, the
-    title shows both descriptions if they differ: "Set rack → Set the rack".
+    If fields of a rule change, but its meaning does not, the kind is
+
+    * :data:`MOVED` if the rule also has another position,
+    * otherwise :data:`RENAMED` if only the description changes,
+    * otherwise :data:`REWRITTEN`.
+
+    In these three cases, the title shows both descriptions if they differ:
+    "Set rack → Set the rack".
 
     :param step: the step of a plan that changes the old rule to the new rule.
     :param keeps_meaning: whether the rule still does the same.
     :param given_uuids: the UUIDs that authors gave to rules.
     """
     change = _CHANGES[step.outcome]
-    # A removed rule has no "after", and a new rule has no "before".
+    # A removed rule only has "before".
     title = _title(step.after or step.before or {})
     if change == CHANGED and keeps_meaning:
-        change = REWRITTEN
-        if 'description' in step.fields:
-            title = f'{_title(step.before or {})} → {title}'
-        if step.fields == ['description']:
-            change = RENAMED
-        is_at_other_place = step.new_position is not None
-        if is_at_other_place:
+        if step.new_position is not None:
             change = MOVED
+        elif step.fields == ['description']:
+            change = RENAMED
+        else:
+            change = REWRITTEN
+        if 'description' in step.fields:
+            old_title = _title(step.before or {})
+            title = f'{old_title} → {title}'
     lines: typing.Iterable[str] = ()
     # A rule that only moves has no changed lines.
     if step.outcome != replacement.MOVED:
@@ -269,8 +287,12 @@ def _hide_generated_uuid(
 ) -> replacement.Fields | None:
     """Replace the UUID of a rule by None if it is derived from its content.
 
-    The author has never seen such a UUID, so it would only be confusing in a
+    The author has never seen this UUID, so it would only be confusing in a
     diff.
+
+    :param given_uuids: the UUIDs that authors gave to rules.
+    :param fields: the fields of the rule; None for a rule that is added or
+        removed, which has no old or no new fields.
     """
     if not fields or fields['uuid'] in given_uuids:
         return fields
@@ -282,18 +304,24 @@ def _match_rules(
     new: ComparedRules,
     old_fields: typing.Sequence[replacement.Fields],
 ) -> list[replacement.Match | None]:
-    """Match new rules with old rules by UUID, description or meaning.
+    """Return the old rule that matches each new rule.
 
-    UUID and description come first, as in a plan on the server. If the author
-    gave no UUID to a rule, its UUID is derived from its content and changes
-    with every edit, so the rule is matched by its description.
+    First, rules are matched by UUID or description, as on the server:
+
+    * A new rule whose author gave it a UUID is matched by this UUID, unless
+      the author has just added the UUID to an old rule with this description.
+    * Any other rule is matched by its description, because its UUID is derived
+      from its content and changes with every edit.
+    * A rule without a description can only be matched by its UUID.
+
+    Then the remaining rules are matched by their meaning.
 
     :param old_fields: the old rules as mappings of their fields.
     :returns: matches in the order of the new rules; None for a rule that
         matches no old rule.
     """
     old_uuids = {rule.uuid for rule in old.rules}
-    # Descriptions of the old rules without a UUID of their author.
+    # The descriptions of old rules whose authors gave them no UUID.
     descriptions_without_uuid = {
         rule.description
         for rule in old.rules
@@ -302,18 +330,17 @@ def _match_rules(
     identities = []
     for rule in new.rules:
         is_known_by_uuid = rule.uuid in new.given_uuids
-        has_new_uuid = rule.uuid not in old_uuids
-        if has_new_uuid and rule.description in descriptions_without_uuid:
-            # The author has given the old rule its first UUID.
+        is_uuid_new = rule.uuid not in old_uuids
+        if is_uuid_new and rule.description in descriptions_without_uuid:
+            # The author has just added the UUID to an old rule.
             is_known_by_uuid = False
         uuid: str | None = rule.uuid
         if rule.description and not is_known_by_uuid:
-            # match() uses the description of a rule without a UUID.
+            # Without a UUID, match() uses the description.
             uuid = None
         identities.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(identities, old_fields)
-    # The remaining rules may have another description and no UUID, but do the
-    # same as an old rule.
+    # Match the remaining rules by their meaning.
     matched_uuids = {match.rule['uuid'] for match in matches if match}
     unmatched = [
         fields for fields in old_fields if fields['uuid'] not in matched_uuids
@@ -343,7 +370,9 @@ def _is_same_meaning(
 
     One of them is None if the rule is added or removed.
     """
-    return one is not None and other is not None and data_path.same(one, other)
+    if one is None or other is None:
+        return False
+    return data_path.same(one, other)
 
 
 def _title(rule: replacement.Fields) -> str:

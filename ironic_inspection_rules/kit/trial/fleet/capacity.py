@@ -2,8 +2,15 @@
 
 """Count the nodes that can take Nova's flavors, before and after rules.
 
-A node offers what ``update_provider_tree`` of ``nova.virt.ironic`` reports to
-Placement: one unit of its resource class, and its traits.
+The offer of a node is what ``update_provider_tree`` of ``nova.virt.ironic``
+reports to Placement: one unit of its resource class, and its traits. A node is
+``free``, ``in_use`` by an instance, or out of service, e.g. in maintenance.
+
+A dry run of the rules gives an answer per node: the result of the inspection,
+the changes of the node, and the rule that made each change::
+
+    {'result': 'ok', 'changed_by': [UUID],
+     'changes': [{'object': 'traits', 'op': 'add', 'path': '/CUSTOM_GPU'}]}
 """
 
 from collections.abc import Iterable, Mapping
@@ -65,8 +72,8 @@ class Capacity:
     """Count the nodes that can take flavors, node by node.
 
     A node cannot take any flavor if its inspection would fail, or if rules put
-    it into maintenance. Values that a sensitive rule sets are withheld, and
-    are ignored.
+    it into maintenance. Changes by sensitive rules are ignored, because the
+    answers do not contain them.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
@@ -81,12 +88,12 @@ class Capacity:
         :param node: the node before the rules, with :data:`FIELDS`, ``uuid``
             and ``name``.
         """
-        before = _offer_of(node)
-        # The second value has the rules that changed the offer, by the name of
-        # the changed field or trait.
-        after, rule_by_name = _offer_after_rules(entry, node)
-        for counts in self._counts:
-            counts.add(node, before, after, rule_by_name)
+        offer_before = _offer_of(node)
+        # rule_by_name has the rules that changed the offer, by the name of the
+        # changed field or trait.
+        offer_after, rule_by_name = _offer_after_rules(entry, node)
+        for counts_of_flavor in self._counts:
+            counts_of_flavor.add(node, offer_before, offer_after, rule_by_name)
 
     def as_list(self) -> list[dict[str, Any]]:
         """Return the counts of all flavors as plain JSON data.
@@ -104,11 +111,11 @@ class _Counts:
 
     def __init__(self, wanted: flavor.Flavor) -> None:
         self._flavor = wanted
-        # The numbers of nodes that fit the flavor, free and in use.
+        # The numbers of nodes that can take the flavor, by use.
         self._before = {FREE: 0, IN_USE: 0}
         self._after = {FREE: 0, IN_USE: 0}
-        # Nodes that only fit before the rules, and nodes that only fit after
-        # them.
+        # Nodes that can take the flavor only before the rules are lost. Nodes
+        # that can take it only after the rules are gained.
         self._lost: list[dict[str, Any]] = []
         self._gained: list[dict[str, Any]] = []
 
@@ -131,30 +138,32 @@ class _Counts:
         """
         served_before = before.serves(self._flavor)
         serves_after = after.serves(self._flavor)
-        # A node that serves a flavor is either free or in use.
+        # A node that serves a flavor is in service, so its use is not None.
         if served_before and before.use is not None:
             self._before[before.use] += 1
         if serves_after and after.use is not None:
             self._after[after.use] += 1
         listed_node = {'uuid': node['uuid'], 'name': node['name']}
         if served_before and not serves_after:
-            rules = _rules_in_the_way(self._flavor, after, rule_by_name)
+            # These rules set the values that no longer fit.
+            rules = _find_causing_rules(self._flavor, after, rule_by_name)
             self._lost.append(
                 {**listed_node, 'use': before.use, 'rules': rules}
             )
         elif serves_after and not served_before:
             # These rules changed the values that did not fit before.
-            rules = _rules_in_the_way(self._flavor, before, rule_by_name)
+            rules = _find_causing_rules(self._flavor, before, rule_by_name)
             self._gained.append(
                 {**listed_node, 'use': after.use, 'rules': rules}
             )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON data.
+        """Return the counts of the flavor as plain JSON data.
 
         ``before`` and ``after`` are the numbers of nodes that can take the
-        flavor, by use. ``lost`` and ``gained`` are nodes. ``loss`` is a
-        percentage of the number before, and 0 for a gain.
+        flavor, by use, e.g. ``{'free': 3, 'in_use': 1}``. ``lost`` and
+        ``gained`` are lists of nodes. ``loss`` is the percentage by which the
+        number of nodes decreases; it is 0 if the number increases.
         """
         count_before = sum(self._before.values())
         count_after = sum(self._after.values())
@@ -174,20 +183,24 @@ class _Counts:
 
 
 def _offer_of(node: Plain) -> _Offer:
-    """Return the offer of a node to Placement.
+    """Return the offer of a node to Placement, and its use.
 
-    A node with an instance is in use, regardless of its state. Otherwise it is
-    free if it is available, not in maintenance, not retired, and has no power
-    error (``_node_resources_unavailable`` of Nova's driver). Any other node is
-    out of service, with None as its ``use``.
+    * A node with an instance is in use, regardless of its state.
+    * Otherwise it is free if it is available, not in maintenance, not retired,
+      and has no power error.
+    * Any other node is out of service: its ``use`` is None.
+
+    These are the rules of ``_node_resources_unavailable`` and
+    ``_node_resources_used`` of Nova's driver.
     """
     is_available = node.get('provision_state') == 'available'
     has_power_error = node.get('power_state') == 'error'
-    is_put_aside = node.get('maintenance') or node.get('retired')
+    # In maintenance or retired.
+    is_out_of_service = any(node.get(field) for field in _OUT_OF_SERVICE)
     use = None
     if node.get('instance_uuid'):
         use = IN_USE
-    elif is_available and not has_power_error and not is_put_aside:
+    elif is_available and not has_power_error and not is_out_of_service:
         use = FREE
     resource_class = flavor.normalize(node.get(_RESOURCE_CLASS))
     traits = frozenset(node.get(_TRAIT) or ())
@@ -197,13 +210,14 @@ def _offer_of(node: Plain) -> _Offer:
 def _offer_after_rules(
     entry: Plain, node: Plain
 ) -> tuple[_Offer, dict[str, str]]:
-    """Return the offer of a node after the rules, and who changed it.
+    """Return the offer of a node after the rules, and the causing rules.
 
     For example, if a rule makes the change ``{'object': 'traits', 'op': 'add',
     'path': '/CUSTOM_GPU'}``, the offer has this trait, and the rules are
     ``{'CUSTOM_GPU': UUID}``.
 
     :param entry: the answer for the node from a dry run without comparison.
+    :param node: the node before the rules.
     :returns: the offer; and the UUIDs of the last rules that changed
         something, by the name of a field, a trait or :data:`_FAILED`.
     """
@@ -214,7 +228,7 @@ def _offer_after_rules(
     # The UUIDs of the rules that made the changes, in the same order.
     changed_by = entry.get('changed_by') or ()
     for change, rule in zip(changes, changed_by, strict=False):
-        # Remove the slash. The name is that of a trait or a field of the node.
+        # The path is a slash and the name of a trait or a field of the node.
         name = change['path'][1:]
         is_removed = change['op'] == 'remove'
         if change['object'] == _TRAIT and is_removed:
@@ -231,39 +245,45 @@ def _offer_after_rules(
         rule_by_name[name] = rule
     offer = _offer_of({**node_after, _TRAIT: traits_after})
     if entry['result'] == _FAILED:
-        # A node whose inspection fails is out of service.
+        # A node whose inspection fails is out of service. The answer may not
+        # say which rule failed.
         failed_by = entry.get('failed_by') or {}
         rule_by_name[_FAILED] = failed_by.get('rule', '')
         offer = dataclasses.replace(offer, use=None)
     return offer, rule_by_name
 
 
-def _rules_in_the_way(
+def _find_causing_rules(
     wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
-    """Return the UUIDs of the rules that changed values which do not fit.
+    """Return the UUIDs of the rules because of which a node is lost or gained.
 
-    For a node that the flavor loses, these rules made the node unfit, e.g. by
-    adding a forbidden trait. For a node that the flavor gains, these rules
-    made the node fit.
+    One of the two offers of the node, before and after the rules, does not fit
+    the flavor. The rules that changed the unfit values are the cause. For
+    example, a node is lost by the rule that added a forbidden trait, and
+    gained by the rule that removed it.
 
+    :param wanted: the flavor.
     :param offer: the offer that does not fit: the offer after the rules for a
         lost node, the offer before the rules for a gained node.
     :param rule_by_name: the UUID of the last rule that changed something, by
         the name of a field, a trait or :data:`_FAILED`.
     """
-    # The names of fields and traits, e.g. "maintenance", "CUSTOM_GPU".
-    names_in_the_way: list[str] = []
+    # The fields and traits that do not fit, e.g. "maintenance", "CUSTOM_GPU".
+    unfit_names: list[str] = []
     if offer.use is None:
-        names_in_the_way += [*_OUT_OF_SERVICE, _FAILED]
+        # Any of these may be why the node is out of service.
+        unfit_names += [*_OUT_OF_SERVICE, _FAILED]
     if offer.resource_class != wanted.resource_class:
-        names_in_the_way.append(_RESOURCE_CLASS)
-    names_in_the_way += sorted(wanted.required - offer.traits)
-    names_in_the_way += sorted(wanted.forbidden & offer.traits)
-    # A value that no rule has changed cannot be the reason.
+        unfit_names.append(_RESOURCE_CLASS)
+    missing_traits = wanted.required - offer.traits
+    unfit_names += sorted(missing_traits)
+    forbidden_traits = wanted.forbidden & offer.traits
+    unfit_names += sorted(forbidden_traits)
+    # A value that no rule has changed cannot be the cause.
     rules = []
-    for name in names_in_the_way:
+    for name in unfit_names:
         if rule_by_name.get(name):
             rules.append(rule_by_name[name])
-    # Return every rule only once, in this order.
+    # A rule may have changed several values, but is returned once.
     return list(dict.fromkeys(rules))

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parse flavors of bare metal in the same way as Nova and Placement."""
+"""Parse flavors of bare metal in the same way as Nova and Placement.
+
+The extra specs of a flavor request resources and traits of Placement::
+
+    {'resources:CUSTOM_LARGE': '1', 'resources:VCPU': '0',
+     'trait:CUSTOM_GPU': 'required'}
+
+A node of Ironic offers Placement one unit of its resource class, here
+``CUSTOM_LARGE``, and its traits. Extra specs may belong to a group, whose
+suffix is in the key: ``resources_gpu:…`` and ``trait_gpu:…`` are the group
+``_gpu``.
+"""
 
 import collections
 from collections.abc import Iterator, Mapping
@@ -54,14 +65,16 @@ class Flavor:
             return False
         if self.resource_class != resource_class:
             return False
-        return self.required <= traits and not self.forbidden & traits
+        has_required_traits = self.required <= traits
+        has_forbidden_trait = bool(self.forbidden & traits)
+        return has_required_traits and not has_forbidden_trait
 
 
 @dataclasses.dataclass
 class _SpecGroup:
-    """Extra specs with the same suffix, which one provider must serve.
+    """Extra specs with the same suffix, which a single node must satisfy.
 
-    :ivar resources: amounts, e.g. ``{'CUSTOM_LARGE': 1}``.
+    :ivar resources: amounts by name, e.g. ``{'CUSTOM_LARGE': 1}``.
     :ivar traits: e.g. ``{'HW_CPU_X86_VMX': 'required'}``.
     """
 
@@ -119,8 +132,8 @@ def parse(
     names_in_specs: set[str] = set()
     for group in groups.values():
         names_in_specs.update(group.resources)
-    # An extra spec for a resource in any group replaces the amount of the
-    # flavor, which belongs to the group without a suffix.
+    # The processors, memory and disk of the flavor belong to the group without
+    # a suffix. An extra spec in any group replaces them.
     amounts_of_flavor = groups[''].resources
     # Nova also counts dedicated processors (PCPU) as VCPU.
     if 'VCPU' not in names_in_specs and 'PCPU' not in names_in_specs:
@@ -132,7 +145,8 @@ def parse(
     problem = next(_find_problems(groups), None)
     if problem:
         return Flavor(name, problem=problem, ignored=tuple(ignored))
-    # Without a problem there is one resource, in one group.
+    # Without a problem, the flavor requests one unit of one resource. So one
+    # group wants something, and its only resource is the resource class.
     [group] = [group for group in groups.values() if group.wanted]
     [resource_class] = group.wanted
     return Flavor(
@@ -147,8 +161,8 @@ def parse(
 def asks_for_bare_metal(extra_specs: Mapping[str, Any]) -> bool:
     """Return whether extra specs request a custom resource class.
 
-    ``{'resources:CUSTOM_LARGE': '1'}`` does. Flavors of virtual machines do
-    not, so they are excluded from a count of bare metal.
+    ``{'resources:CUSTOM_LARGE': '1'}`` requests one. The flavors of virtual
+    machines do not, and are skipped when bare metal nodes are counted.
     """
     groups: dict[str, _SpecGroup] = collections.defaultdict(_SpecGroup)
     for key, value in extra_specs.items():
@@ -174,16 +188,22 @@ def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
     """Add the resource or trait of an extra spec to its group.
 
     ``resources_gpu:VGPU`` with the value "2" adds the resource ``{'VGPU': 2}``
-    to the group ``_gpu``.
+    to the group ``_gpu``. ``trait:CUSTOM_GPU`` with the value "required" adds
+    a trait to the group without a suffix. The key ``group_policy`` adds
+    nothing.
 
     :param groups: the groups by suffix.
-    :returns: False if the extra spec is ignored, because neither Placement nor
-        Nova would read it as a request for resources.
+    :param key: the key of the extra spec.
+    :returns: False if Placement does not read the extra spec, or if its value
+        is invalid.
     """
+    if key == _GROUP_POLICY:
+        # Placement reads the policy for several groups. It makes no difference
+        # here, because a flavor of bare metal has resources in one group only.
+        return True
     match = _SPEC_KEY.fullmatch(key)
     if not match:
-        # Placement reads the policy, but it makes no difference here.
-        return key == _GROUP_POLICY
+        return False
     kind, suffix, name = match.groups()
     group = groups[suffix or '']
     if kind == 'trait':
@@ -204,9 +224,12 @@ def _add_spec(groups: dict[str, _SpecGroup], key: str, value: Any) -> bool:
 def _find_problems(groups: Mapping[str, _SpecGroup]) -> Iterator[str]:
     """Yield the reasons why no node can take a flavor, as sentences.
 
-    In Placement, a node has one unit of one custom resource class.
+    In Placement, a node has one unit of one custom resource class. So a flavor
+    must request a custom resource class, nothing else, and one unit of it.
+    Placement also refuses traits in a group without resources.
     """
-    # For example, ("VCPU", 4). A resource may be in two groups.
+    # Pairs such as ("VCPU", 4). They are in a list, because a resource may be
+    # in two groups.
     wanted: list[tuple[str, int]] = []
     for group in groups.values():
         wanted += group.wanted.items()
