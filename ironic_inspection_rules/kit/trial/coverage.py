@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure coverage: which parts of rules, and which rows, machines reach."""
+"""Measure coverage: which parts of rules, and which rows, machines reach.
+
+The parts of a rule are its conditions and its actions. A condition has two
+results, ``true`` and ``false``; an action has one, ``ran``. Machines reach a
+result if the part has this result on at least one of them. A part has a place
+in its rule, e.g. ``(uuid, 'conditions', 0)``, and a number for users, e.g. 1.
+
+Most results come from the traces that rules leave when they are tried on a
+machine. Traces do not have the results of conditions inside groups, so these
+conditions are replaced by conditions that record their results in a set. In
+the same way, tables record the keys of the rows that rules look up.
+"""
 
 import collections
 import functools
@@ -35,7 +46,11 @@ CAUSES = {
 cause."""
 
 Place = tuple[str | int, ...]
-"""Path to a part of a rule, e.g. ``(uuid, 'conditions', 0)``."""
+"""Path to a part of a rule, e.g. ``(uuid, 'conditions', 0)``.
+
+With a result at the end, it is the key of a count: ``(uuid, 'conditions', 0,
+'true')``.
+"""
 
 Operation = typing.Mapping[str, typing.Any]
 """A condition, a group or an action, as it is written in a rule."""
@@ -162,17 +177,19 @@ class Coverage:
             test.
         """
         if machine.problem is not None:
+            # The file cannot be read, so there are no results to count.
             self.problems.append(str(machine.problem))
         elif machine.result == 'error':
             self.broken += 1
-        # Results of conditions inside groups come from the watch, because the
-        # trace of a rule does not contain them.
+        # Add 1 for every result of a condition inside a group. These results
+        # come from the watch, because the trace of a rule does not have them.
         self.counts.update(watch.results)
         for rule_trace in machine.outcome.traces:
             uuid = rule_trace.rule.uuid
             for index, condition_trace in enumerate(rule_trace.conditions):
                 if condition_trace.result is None:
-                    # An error is neither true nor false.
+                    # The condition ended in an error, so it was neither true
+                    # nor false.
                     continue
                 result = _name_of_result(condition_trace.result)
                 self.counts[uuid, 'conditions', index, result] += 1
@@ -191,14 +208,14 @@ class Coverage:
             place = (rule_trace.rule.uuid, 'actions', index)
             result = RAN
             if action.idle:
-                # The cause is a key of CAUSES.
+                # The action did not run. The cause is a key of CAUSES.
                 result = action.idle.cause
             self.counts[*place, result] += 1
             for number, when_trace in enumerate(action.when):
                 place_of_condition = (*place, 'when', number)
-                # In a loop the condition is checked for every item, so it may
-                # have been both true and false. This counts machines, not
-                # items.
+                # In a loop, the condition is checked for every item, so it may
+                # have been both true and false. The trace has the numbers of
+                # items, but a machine counts once.
                 if when_trace.true:
                     self.counts[*place_of_condition, TRUE] += 1
                 if when_trace.false:
@@ -230,12 +247,15 @@ class Coverage:
         that it ran. For example, ``[True, False, True]`` is returned for a
         condition that was only ever true, and an action that ran.
 
-        :param within: the place to which the parts are limited, e.g. ``(uuid,
-            'actions', 0)``; empty for all parts.
+        :param within: a place, e.g. ``(uuid, 'actions', 0)``. Only the part at
+            this place, and the parts inside it, are considered. Empty for all
+            parts.
         """
         reached = []
         for part in parts(rule):
-            if part.place[: len(within)] != within:
+            # The place of a part inside another begins with its place.
+            is_within = part.place[: len(within)] == within
+            if not is_within:
                 continue
             for result in part.results:
                 reached.append(self.counts[*part.place, result] > 0)
@@ -248,34 +268,37 @@ class Coverage:
         never ran". Nothing is yielded for a sensitive rule, because the
         sentences would disclose its ops.
         """
-        # disclose_rule() removes the conditions and actions of a sensitive
-        # rule.
-        for part in parts(disclosure.disclose_rule(rule)):
+        # This removes the conditions and actions of a sensitive rule.
+        shown_rule = disclosure.disclose_rule(rule)
+        for part in parts(shown_rule):
             for result in part.results:
                 was_reached = self.counts[*part.place, result] > 0
                 if was_reached:
                     continue
+                # The words in the sentence: number, op etc.
+                words = {**part._asdict(), 'result': result}
                 if result == RAN:
-                    text = _('action %(number)s (%(op)s) never ran')
-                    text %= part._asdict()
-                    why = self.why_idle(part.place)
-                    if why:
-                        text = f'{text}: {why}'
+                    text = _('action %(number)s (%(op)s) never ran') % words
+                    reason = self.why_idle(part.place)
+                    if reason:
+                        text = f'{text}: {reason}'
                 else:
-                    text = _(
-                        'condition %(number)s (%(op)s)%(of)s was never '
-                        '%(result)s'
+                    text = (
+                        _(
+                            'condition %(number)s (%(op)s)%(of)s was never '
+                            '%(result)s'
+                        )
+                        % words
                     )
-                    text %= {**part._asdict(), 'result': result}
                 yield text
 
     def why_idle(self, place: Place) -> str:
         """Return why an action did not run although its rule matched.
 
         :param place: the place of the action, e.g. ``(uuid, 'actions', 0)``.
-        :returns: e.g. "its conditions do not hold (2 machines)", with the most
-            frequent reason first. Empty if the rule matched no machine, or if
-            the action always ran.
+        :returns: e.g. "its conditions do not hold (2 machines), it ends in an
+            error (1 machine)", with the most frequent reason first. Empty if
+            the rule matched no machine, or if the action always ran.
         """
         machines_by_cause = collections.Counter(self._count_idle(place))
         texts = []
@@ -293,7 +316,9 @@ class Coverage:
 
         Only machines on which the rule of the action matched are counted.
         For example, ``{'when': 2}`` means that the conditions of the action
-        did not hold on two machines.
+        did not hold on two machines. Causes without machines are left out.
+
+        :param place: the place of the action, e.g. ``(uuid, 'actions', 0)``.
         """
         idle = {}
         for cause in CAUSES:
@@ -395,7 +420,12 @@ class Coverage:
     ) -> dict[str, typing.Any]:
         """Return the counts of an action and of its own conditions.
 
-        For example, ``{'ran': 3, 'not_run': {'when': 2}, 'when': […]}``.
+        For example, ``{'ran': 3, 'not_run': {'when': 2}, 'when': […]}``: the
+        action ran on 3 machines, and did not run on 2 machines because of its
+        conditions. The list has the counts of these conditions.
+
+        :param action: the action, as it is written in the rule.
+        :param place: the place of the action, e.g. ``(uuid, 'actions', 0)``.
         """
         counts: dict[str, typing.Any] = {RAN: self.counts[*place, RAN]}
         idle = self._count_idle(place)
@@ -415,18 +445,20 @@ class Coverage:
         For a group with one condition this is, for example, ``[{'true': 3,
         'false': 2, 'conditions': [{'true': 3, 'false': 2}]}]``.
 
-        :param above: the place of the list of conditions.
+        :param above: the place of the list of conditions, e.g. ``(uuid,
+            'conditions')``.
         """
         described = []
-        for index, operation in enumerate(conditions):
+        for index, condition_or_group in enumerate(conditions):
             place = (*above, index)
             counts: dict[str, typing.Any] = {
                 TRUE: self.counts[*place, TRUE],
                 FALSE: self.counts[*place, FALSE],
             }
-            if operation.get('conditions'):
+            conditions_of_group = condition_or_group.get('conditions')
+            if conditions_of_group:
                 counts['conditions'] = self._describe_conditions(
-                    operation['conditions'], place
+                    conditions_of_group, place
                 )
             described.append(counts)
         return described
@@ -442,22 +474,25 @@ def _name_of_result(result: bool) -> str:
 class WatchedCondition(condition.CompiledCondition):
     """A condition inside a group that records its results in a set.
 
-    :param noted: the set to which places with a result are added, e.g.
+    :param watched: the original condition, which it replaces in the group.
+    :param place: the place of the condition, e.g. ``(uuid, 'conditions', 0,
+        1)``.
+    :param recorded: the set to which places with a result are added, e.g.
         ``(uuid, 'conditions', 0, 1, 'true')``.
     """
 
-    __slots__ = ('_condition', '_noted', '_place')
+    __slots__ = ('_condition', '_place', '_recorded')
 
     def __init__(
         self,
         watched: condition.CompiledCondition,
         place: Place,
-        noted: set[Place],
+        recorded: set[Place],
     ) -> None:
         super().__init__(watched.op, watched.operation)
         self._condition = watched
         self._place = place
-        self._noted = noted
+        self._recorded = recorded
 
     def check(self, roots: budget.View) -> bool:
         """Return whether the condition holds, and record the result.
@@ -466,7 +501,8 @@ class WatchedCondition(condition.CompiledCondition):
         Each of these results is recorded once.
         """
         result = self._condition.check(roots)
-        self._noted.add((*self._place, _name_of_result(result)))
+        place_and_result = (*self._place, _name_of_result(result))
+        self._recorded.add(place_and_result)
         return result
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
@@ -479,8 +515,8 @@ class Watch:
     This is needed because the trace of a rule only has the result of the whole
     group.
 
-    :ivar results: see :class:`WatchedCondition`. The caller must empty the set
-        before the next machine.
+    :ivar results: the recorded results, e.g. ``(uuid, 'conditions', 0, 1,
+        'true')``. The caller must empty the set before the next machine.
     :param plans: the compiled rules. Their conditions are replaced, so the
         plans must not be shared with other code.
     """
@@ -488,20 +524,21 @@ class Watch:
     def __init__(self, plans: machine_test.Plans) -> None:
         """Replace the conditions inside all groups of the plans.
 
-        The new conditions record their results here when a rule of the plans
-        runs.
+        The new conditions add their results to ``results`` when a rule of the
+        plans runs.
         """
         self.results: set[Place] = set()
+        # The compiled rules of all phases.
         for plan in itertools.chain(*plans.values()):
             uuid = plan.rule.uuid
-            for index, compiled in enumerate(plan.conditions):
+            for index, condition_of_rule in enumerate(plan.conditions):
                 self._watch_inside_group(
-                    compiled, place=(uuid, 'conditions', index)
+                    condition_of_rule, place=(uuid, 'conditions', index)
                 )
             for index, action in enumerate(plan.actions):
-                for number, compiled in enumerate(action.when):
+                for number, condition_of_action in enumerate(action.when):
                     self._watch_inside_group(
-                        compiled,
+                        condition_of_action,
                         place=(uuid, 'actions', index, 'when', number),
                     )
 
@@ -510,53 +547,56 @@ class Watch:
     ) -> None:
         """Replace the conditions in a group by conditions that record results.
 
-        A condition that is not a group is left unchanged, because the trace of
-        its rule has the result.
+        If the compiled condition is not a group, nothing is replaced. Outside
+        a group, the result of a condition is in the trace of its rule.
 
-        :param place: the place of the group, e.g. ``(uuid, 'conditions', 0)``.
+        :param compiled: a condition, a group, or a loop around one of them.
+        :param place: its place, e.g. ``(uuid, 'conditions', 0)``.
         """
         group = compiled
         if isinstance(compiled, condition.Looped):
-            # The group is checked once per item.
+            # Take the group that is checked for every item.
             group = compiled.condition
         if not isinstance(group, condition.CompoundCondition):
             return
-        watched_parts = []
-        for index, part in enumerate(group.parts):
-            place_of_part = (*place, index)
-            # The part itself may be a group.
-            self._watch_inside_group(part, place_of_part)
-            watched_parts.append(
-                WatchedCondition(part, place_of_part, self.results)
+        watched_conditions = []
+        for index, inner in enumerate(group.parts):
+            place_of_inner = (*place, index)
+            # The inner condition may itself be a group.
+            self._watch_inside_group(inner, place_of_inner)
+            watched_conditions.append(
+                WatchedCondition(inner, place_of_inner, self.results)
             )
-        group.parts = tuple(watched_parts)
+        group.parts = tuple(watched_conditions)
 
 
 class WatchedTable(table.Table):
     """A table that records which rows rules look up.
 
-    :param noted: the set to which pairs of the name of the table and the key
-        of a row are added.
+    :param watched: the original table.
+    :param recorded: the set to which pairs of the name of the table and the
+        key of a row are added, e.g. ``('racks', 'b7')``.
+    :param masked: whether the secret columns are masked.
     """
 
-    __slots__ = ('_noted',)
+    __slots__ = ('_recorded',)
 
     def __init__(
         self,
         watched: table.Table,
-        noted: set[tuple[str, str]],
+        recorded: set[tuple[str, str]],
         masked: bool = False,
     ) -> None:
         super().__init__(
             watched.definition, dict(watched.pairs), watched.columns, masked
         )
-        self._noted = noted
+        self._recorded = recorded
 
     @property
     def masked(self) -> table.Table:
         # Rules that are not sensitive look up rows in the masked table, and
         # these must be recorded as well.
-        return WatchedTable(self, self._noted, masked=True)
+        return WatchedTable(self, self._recorded, masked=True)
 
     def row(self, key: str) -> typing.Any:
         """Return the row of a key, and record that it was looked up.
@@ -566,7 +606,7 @@ class WatchedTable(table.Table):
         """
         row = super().row(key)
         if row is not data_path.ABSENT:
-            self._noted.add((self.definition.name, key))
+            self._recorded.add((self.definition.name, key))
         return row
 
 
@@ -584,7 +624,8 @@ def measure(
     :param tables: the tables that the rules read, by name.
     """
     total = Coverage(rules, tables)
-    # Each process calls this once, and then measures chunks of machines.
+    # Each worker process creates one object of the class from these arguments,
+    # and calls it with chunks of the paths.
     prepare = functools.partial(_CoverageWork, rules, tables, nodes)
     for coverage_of_chunk in file_work.in_chunks(paths, prepare, advance):
         total.add(coverage_of_chunk)
@@ -606,15 +647,16 @@ class _CoverageWork:
     ) -> None:
         self._rules = rules
         self._nodes = nodes
-        # The rows that rules have looked up, e.g. ("racks", "b7").
-        self._rows_noted: set[tuple[str, str]] = set()
+        # The keys of rows that rules have looked up, e.g. ("racks", "b7").
+        self._keys_looked_up: set[tuple[str, str]] = set()
         watched_tables = {
-            name: WatchedTable(rows, self._rows_noted)
-            for name, rows in tables.items()
+            name: WatchedTable(original, self._keys_looked_up)
+            for name, original in tables.items()
         }
         # A sensitive rule leaves no trace of its parts, so it is compiled as
         # if it were not sensitive. Reports omit its parts.
         self._plans: machine_test.Plans = {phase: [] for phase in model.PHASES}
+        # Sort the rules by priority.
         for rule in repository.order(rules):
             if rule.mode != model.OFF:
                 plan = machine_test.compile_opened(rule, watched_tables)
@@ -625,14 +667,14 @@ class _CoverageWork:
 
     def __call__(self, paths: typing.Sequence[str]) -> Coverage:
         """Measure the coverage by the machines of some files."""
-        # The large tables are omitted, because the result is sent to another
-        # process, which already has them.
+        # The result is sent to the main process, which already has the tables.
+        # They may be large, so this coverage is created without them.
         coverage = Coverage(self._rules)
-        self._rows_noted.clear()
+        self._keys_looked_up.clear()
         for path in paths:
             # The results of the previous machine must not count again.
             self._watch.results.clear()
             test = machine_test.attempt(path, self._plans, self._nodes)
             coverage.count_machine(test, self._watch)
-        coverage.keys = set(self._rows_noted)
+        coverage.keys = set(self._keys_looked_up)
         return coverage

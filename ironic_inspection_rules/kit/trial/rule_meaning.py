@@ -2,10 +2,17 @@
 
 """Compute the meaning of a rule, independent of how it is written.
 
-Two rules mean the same if their meanings are equal. In a meaning, arguments
-have names, and defaults if they are omitted; paths are tokens, and fields are
-steps and filters. Rules that have the same effect in another way, e.g. with
-conditions in another order, do not have the same meaning.
+The meaning of a rule is a mapping, in which everything is in one standard
+form. Two rules mean the same if their meanings are equal:
+
+* All arguments have names, and omitted arguments have their defaults.
+* A path is a list of tokens: ``/extra/rack`` and ``extra.rack`` are both
+  ``['extra', 'rack']``.
+* A replacement field such as ``{node.name | lower}`` is a list of its root,
+  its steps and its filters.
+
+Rules that have the same effect in another way, e.g. with conditions in another
+order, do not have the same meaning. A meaning is only compared, never run.
 """
 
 import typing
@@ -36,6 +43,7 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
 
     :returns: a mapping, to be compared by :func:`.path.same`.
     """
+    # These have all arguments by name, including defaults.
     conditions, actions = file_rule.operations(rule, registry.installed())
     meaning = rule.to_mapping()
     for name in NAMES:
@@ -54,13 +62,16 @@ def _meaning_of_vars(values: dict[str, typing.Any]) -> typing.Any:
     In ``{'a': '8', 'b': '{vars.a}'}`` the order matters, because ``b`` may
     only use earlier variables.
 
+    :param values: the values of the variables by name.
     :returns: a mapping if the order does not matter; otherwise a list of
-        pairs.
+        pairs, which are equal only in the same order.
     """
     meaning = _meaning_of_value(values)
-    # Look for the word "vars" in any text. If it is not part of a field, rules
-    # only seem to differ if their variables have another order.
-    may_use_another = model.VARS in str(list(values.values()))
+    # A variable that uses another contains the word "vars". If the word is
+    # only plain text, the order seems to matter although it does not. At
+    # worst, two rules then seem to differ that do the same.
+    text_of_values = str(list(values.values()))
+    may_use_another = model.VARS in text_of_values
     if may_use_another:
         return list(meaning.items())
     return meaning
@@ -92,25 +103,30 @@ def _meaning_of_operation(
 ) -> dict[str, typing.Any]:
     """Return the meaning of a condition or an action.
 
-    For example, the meaning of ``{op: eq, args: ['{node.name}', a]}`` has the
-    ``op`` "eq", which is not ``inverted``, the ``arguments`` by name, and no
-    ``loop``, ``multiple`` or ``inner`` conditions.
+    For example, the meaning of ``{op: '!eq', args: [5, 6]}`` is::
 
-    :param outer: the loop around the operation.
+        {'op': 'eq', 'inverted': True,
+         'arguments': {'values': [5, 6], 'force_strings': False},
+         'loop': None, 'multiple': None, 'inner': []}
+
+    ``inner`` has the conditions of a group, or the conditions of an action.
+
+    :param outer: the loop around the operation; None if there is none.
     """
-    loop_around_arguments = engine_loop.Loop.of(operation.loop, outer)
+    # The loop of the operation, or else the loop around it.
+    innermost_loop = engine_loop.Loop.of(operation.loop, outer)
     items = operation.loop
     if isinstance(items, dict):
         # The only item of a loop over a mapping is the mapping.
         items = [items]
     multiple = None
     if operation.loop is not None:
-        # The first word is the default of a loop without the field.
+        # The first word is the default of a loop without "multiple".
         multiple = operation.written.get('multiple') or model.MULTIPLE[0]
     meanings = {}
     for name, value in operation.arguments.items():
         meanings[name] = _meaning_of_argument(
-            operation, name, value, loop_around_arguments
+            operation, name, value, innermost_loop
         )
     return {
         'op': operation.op.name,
@@ -119,7 +135,7 @@ def _meaning_of_operation(
         'loop': _meaning_of_value(items),
         'multiple': multiple,
         'inner': [
-            _meaning_of_operation(inner, loop_around_arguments)
+            _meaning_of_operation(inner, innermost_loop)
             for inner in operation.inner
         ],
     }
@@ -131,10 +147,16 @@ def _meaning_of_argument(
     value: typing.Any,
     loop: engine_loop.Loop | None,
 ) -> typing.Any:
-    """Return the meaning of an argument, converted as for the op.
+    """Return the meaning of an argument, depending on its type.
 
-    For example, the text ``"5"`` means 5 if the op takes a number.
+    * A path means its tokens.
+    * A regular expression means itself. Different expressions may match the
+      same texts, but this is not checked.
+    * A text with replacement fields means the list of its pieces.
+    * Any other value is converted as for the op: the text ``"5"`` means 5 if
+      the op takes a number.
 
+    :param operation: the condition or action with the argument.
     :param name: the name of the argument, e.g. ``path``.
     :param value: the value in the rule.
     :param loop: the innermost loop around the value.
@@ -143,15 +165,14 @@ def _meaning_of_argument(
     if value is not None and argument.type is data_path.Path:
         return _meaning_of_path(value, loop)
     if argument.type is pattern.Pattern:
-        # Different expressions may match the same texts, but this is not
-        # checked.
         return value
     meaning = value
-    # Braces in a literal argument are text instead of fields.
-    if name not in operation.op.plugin.LITERAL:
+    # In a literal argument, braces are plain text and not a field.
+    is_literal = name in operation.op.plugin.LITERAL
+    if not is_literal:
         meaning = _meaning_of_value(value)
     if isinstance(meaning, _Text):
-        # The text has fields, so its conversion depends on the machine.
+        # The text has fields, so it can only be converted for a machine.
         return meaning
     return arguments.convert(meaning, argument)
 
@@ -161,33 +182,37 @@ def _meaning_of_path(
 ) -> typing.Any:
     """Return the meaning of a path: its tokens, e.g. ``['extra', 'rack']``.
 
-    A path with ``{item}`` in a literal loop means the paths of all items. With
-    the items "rack" and "bmc/port", ``/extra/{item}`` means ``[['extra',
-    'rack'], ['extra', 'bmc', 'port']]``, because the item is filled in before
-    the path is split.
+    If the items of the loop are written in the rule, a path with ``{item}``
+    means the paths of all items. With the items "rack" and "bmc/port",
+    ``/extra/{item}`` means ``[['extra', 'rack'], ['extra', 'bmc', 'port']]``,
+    because an item is filled in before the path is split.
 
-    :param loop: the innermost loop around the path.
+    :param text: the path in the rule.
+    :param loop: the innermost loop around the path; None if there is none.
     """
-    # The items of a loop over a field, e.g. {node.traits}, are unknown.
+    # The items of a loop over a field, e.g. {node.traits}, are None, because
+    # they depend on the machine.
     if loop is not None and loop.items is not None:
         paths_of_items = [
             interpolation.fill_item(str(text), item) for item in loop.items
         ]
         has_item = any(path != text for path in paths_of_items)
         if has_item:
-            # These paths no longer contain the item, so the loop does not
-            # matter.
+            # These paths no longer contain {item}, so they do not depend on
+            # the loop.
             return _PathsOfItems(
                 _meaning_of_path(path, loop=None) for path in paths_of_items
             )
+    # Split the path first, so that a field stays inside one token.
     tokens = engine_call.split_path(interpolation.parse(str(text)))
     return [_meaning_of_text(token) for token in tokens]
 
 
 def _meaning_of_value(value: typing.Any) -> typing.Any:
-    """Return the meaning of a value, in which the fields are parsed.
+    """Return a value of a rule, in which texts with fields are parsed.
 
-    A value without fields, e.g. 8 or ``['a', 'b']``, is its own meaning.
+    A value without fields, e.g. 8 or ``['a', 'b']``, is its own meaning. Lists
+    and mappings may contain texts with fields, at any depth.
     """
     if isinstance(value, str):
         return _meaning_of_text(interpolation.parse(value))
@@ -212,9 +237,13 @@ def _meaning_of_key(key: typing.Any) -> typing.Any:
 
 
 def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
-    """Return the meaning of text: plain text, or pieces if it has fields.
+    """Return the meaning of a parsed text: a string, or a list of its pieces.
 
-    ``rack-{node.name}`` has two pieces: "rack-", and the meaning of the field.
+    * A text without fields means itself.
+    * A text with fields means its pieces, as a :class:`_Text`:
+      ``rack-{node.name}`` means "rack-" and the meaning of the field.
+
+    :param pieces: the plain texts and fields of the text, in order.
     """
     meanings: list[typing.Any] = []
     has_fields = False
@@ -230,13 +259,15 @@ def _meaning_of_text(pieces: list[str | interpolation.Field]) -> typing.Any:
 
 
 def _meaning_of_field(field: interpolation.Field) -> list[typing.Any]:
-    """Return the meaning of a field, independent of how it is written.
+    """Return the root, steps, conversion, format and filters of a field.
 
-    It has the root, steps, conversion, format and filters: ``['node',
-    ['extra', 'rack'], None, None, []]`` for ``{node.extra.rack}``.
+    This is the same for all ways to write a field: ``{node.extra.rack}`` and
+    ``{node[extra][rack]}`` mean ``['node', ['extra', 'rack'], None, None,
+    []]``.
     """
     if field.root is None:
-        # The text is not a path, so it is its own meaning.
+        # The text in the braces is not a path, e.g. "{a b}". It is missing
+        # when the rule runs, so it can only mean itself.
         return [field.text]
     filters = [_meaning_of_filter(call) for call in field.filters]
     return [
@@ -249,10 +280,11 @@ def _meaning_of_field(field: interpolation.Field) -> list[typing.Any]:
 
 
 def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
-    """Return the meaning of a filter: name, inner filter, arguments by name.
+    """Return the name, the inner filter and the arguments of a filter.
 
     ``round`` means ``['round', None, {'precision': 0}]``, with the default of
-    the argument. ``map('trim')``, which applies an inner filter, means::
+    the argument. ``map('trim')`` applies the inner filter ``trim`` to every
+    item of a list. It means::
 
         ['map', ['trim', None, {'chars': None}],
          {'filter': None, 'attribute': None, 'default': ABSENT}]
@@ -261,13 +293,13 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
         value; the name of a positional argument is None.
     """
     inner_meaning = _meaning_of_inner_filter(call)
-    arguments_of_call = call.arguments
+    own_arguments = call.arguments
     if inner_meaning is not None:
         # All arguments belong to the inner filter.
-        arguments_of_call = ()
+        own_arguments = ()
     signature = registry.filters()[call.name].signature
     # A valid rule has no problems.
-    value_by_name, _problems = signature.bind_call(arguments_of_call)
+    value_by_name, _problems = signature.bind_call(own_arguments)
     meanings = {}
     for argument in signature.arguments:
         if argument.name in value_by_name:
@@ -275,7 +307,8 @@ def _meaning_of_filter(call: filter_syntax.FilterCall) -> list[typing.Any]:
         elif not argument.required:
             value = argument.default
         else:
-            # The inner filter is the value of this argument.
+            # A required argument is only missing if it is the inner filter,
+            # which is not in own_arguments.
             continue
         meanings[argument.name] = _meaning_of_filter_argument(argument, value)
     return [call.name, inner_meaning, meanings]
@@ -293,10 +326,12 @@ def _meaning_of_inner_filter(
     takes_filter = registry.filters()[call.name].plugin.TAKES_FILTER
     if not takes_filter or not call.arguments:
         return None
-    # In map('replace', 'a', 'b') no argument has a name, and the first is the
-    # name of the inner filter.
+    # The first argument of map('replace', 'a', 'b') is the name of the inner
+    # filter, and the other arguments belong to it.
     (argument_name, inner_name), *arguments_of_inner = call.arguments
     if argument_name is not None:
+        # In map(attribute='name'), the first argument has a name. There is no
+        # inner filter.
         return None
     inner_call = filter_syntax.FilterCall(
         inner_name, tuple(arguments_of_inner)
@@ -309,8 +344,13 @@ def _meaning_of_filter_argument(
 ) -> typing.Any:
     """Return the meaning of an argument of a filter.
 
-    The meaning of a field is its steps and filters, and the meaning of a path
-    is its tokens. Any other value is its own meaning.
+    * A field, e.g. ``item.address``, means a text that is only this field.
+    * A list or a mapping may contain fields, at any depth.
+    * A path means its tokens.
+    * Any other value means itself.
+
+    :param argument: the declaration of the argument, with its type.
+    :param value: the value in the rule.
     """
     if isinstance(value, interpolation.Field):
         return _Text([_meaning_of_field(value)])

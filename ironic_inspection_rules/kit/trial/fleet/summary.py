@@ -1,6 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Summarize a dry run of a fleet: counts by rule, groups, gains and losses."""
+"""Summarize a dry run of a fleet: counts by rule, groups, gains and losses.
+
+Ironic answers the dry run with an entry per machine::
+
+    {'uuid': …, 'name': 'rack1-u12', 'result': 'ok', 'error': None,
+     'matched': [UUID],
+     'changes': [{'object': 'node', 'op': 'add', 'path': '/extra/rack',
+                  'value': 'b7'}]}
+
+``object`` is ``node``, ``traits``, ``plugin_data`` or e.g. ``port
+52:54:00:00:00:01``. The path of a trait is its name, ``/CUSTOM_GPU``.
+
+If the tried rules are compared with the rules in force, the changes lead from
+the result of the rules in force to the result of the tried rules.
+
+Names are traits, resource classes and capabilities. A machine gains a name
+that it only has after the rules, and loses a name that it only has before.
+"""
 
 import collections
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -117,8 +134,9 @@ class Summary:
         self._count_matches(entry)
         self._count_failure(entry)
         changes = entry.get('changes') or ()
-        by_kind = differences(changes, node, self.compared)
-        for kind, difference in by_kind.items():
+        # For each kind of names, the names before and after the rules.
+        difference_by_kind = differences(changes, node, self.compared)
+        for kind, difference in difference_by_kind.items():
             # Add one machine to the count of every name.
             self.gained[kind].update(difference.gained)
             self.lost[kind].update(difference.lost)
@@ -127,12 +145,12 @@ class Summary:
         if not entry.get('matched'):
             self.unmatched.append(listed_machine)
         if self.compared:
-            # The machine differs from the result of the rules in force.
+            # Whether the result differs from the result of the rules in force.
             differs = bool(entry.get('differs'))
             if differs:
                 self.differ += 1
         else:
-            # The machine differs from its present state.
+            # Whether the rules would change or fail the machine.
             differs = bool(changes) or entry['result'] == FAILED
         if differs:
             self.groups.add(entry)
@@ -147,6 +165,7 @@ class Summary:
         for uuid in entry.get('matched') or ():
             self._counts_of(uuid)['matched'] += 1
         for audited_rule in entry.get('audit') or ():
+            # A rule that did not match is listed as well if it has an error.
             if audited_rule.get('matched', True):
                 self._counts_of(audited_rule['uuid'])['audited'] += 1
 
@@ -254,22 +273,23 @@ def validation_newly_fails(entry: Plain, compared: bool) -> bool:
 
     :param entry: an entry of an answer of Ironic with the results of
         validation: ``validates`` after the rules, ``validates_before`` without
-        them, and ``in_force.validates`` after the rules in force.
+        them, and ``in_force.validates`` after the rules in force. They are
+        missing if the node has no instance that requires traits.
     :param compared: whether to compare with the rules in force instead of the
         node without rules.
     """
-    # These members are missing if the node has no instance that requires
-    # traits.
-    if entry.get('validates') is not False:
+    fails_after = entry.get('validates') is False
+    if not fails_after:
         return False
     if not compared:
-        return entry.get('validates_before') is not False
+        fails_before = entry.get('validates_before') is False
+        return not fails_before
     if not entry.get('differs', True):
-        # Validation also fails with the rules in force, because they do the
-        # same.
+        # The rules in force do the same, so validation fails with them too.
         return False
     in_force = entry.get('in_force') or {}
-    return in_force.get('validates') is not False
+    fails_in_force = in_force.get('validates') is False
+    return not fails_in_force
 
 
 @dataclasses.dataclass(frozen=True)
@@ -320,9 +340,11 @@ def _compare_with_node(
     ``boot_mode:bios`` is only in ``before``, and ``boot_mode:uefi`` is only in
     ``after``.
     """
+    # Both have a set of names per kind.
     before = {TRAIT: set(node.get('traits') or ())}
     for kind, path in _PATH_IN_NODE.items():
         before[kind] = _read_names(kind, node, path)
+    # Start with copies, and apply the changes to them.
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
         if change['object'] != TRAIT:
@@ -342,10 +364,14 @@ def _compare_with_node(
 def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
     """Return the names that only one of two rule sets leaves on a node.
 
-    :param changes: the differences between the result of the rules in force
-        and the result of the tried rules. Each place changes at most once, so
-        the order does not matter. A trait that is removed is a trait that only
-        the rules in force leave.
+    "Before" means the rules in force, and "after" means the tried rules. For
+    example, a trait that a change removes is a trait that only the rules in
+    force leave, so it is only in ``before``. Names that both leave are not in
+    the changes, and make no difference.
+
+    :param changes: the changes that lead from the result of the rules in force
+        to the result of the tried rules. Each place changes at most once, so
+        the order does not matter.
     """
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     after: dict[str, set[str]] = {kind: set() for kind in KINDS}
@@ -383,17 +409,23 @@ def _pair_by_kind(
 def _find_kinds_changed(change: Plain) -> Iterator[tuple[str, str]]:
     """Yield the kinds of names that a change of the node affects.
 
-    :returns: pairs of a kind and the path to its names in the value of the
-        change, e.g. ``('capabilities', '/capabilities')`` for a change of
-        ``/properties``.
+    A change of ``/properties/capabilities`` affects the capabilities. A change
+    of ``/properties`` affects them as well, because the new value contains
+    them.
+
+    :returns: pairs of a kind and the path to its names inside the value of the
+        change, e.g. ``('capabilities', '')`` for the first of these changes,
+        and ``('capabilities', '/capabilities')`` for the second.
     """
     if change['object'] != 'node':
         return
-    for kind, path in _PATH_IN_NODE.items():
-        # The names are inside the changed value, or are that value. The slash
-        # at the end ensures that "/prop" does not match "/properties".
-        if f'{path}/'.startswith(f'{change["path"]}/'):
-            yield kind, path.removeprefix(change['path'])
+    changed_path = change['path']
+    for kind, path_of_names in _PATH_IN_NODE.items():
+        # Compare with a slash at the end, so that "/prop" does not match
+        # "/properties".
+        has_names = f'{path_of_names}/'.startswith(f'{changed_path}/')
+        if has_names:
+            yield kind, path_of_names.removeprefix(changed_path)
 
 
 def _new_value(change: Plain) -> Any:
@@ -406,12 +438,15 @@ def _new_value(change: Plain) -> Any:
 def _read_names(kind: str, value: Any, path: str) -> set[str]:
     """Read the names of a kind at a path in a value.
 
-    Capabilities are one text: ``boot_mode:uefi,raid:true`` has two names. A
-    resource class is a single name.
+    Capabilities are one text: ``boot_mode:uefi,raid:true`` has the names
+    ``boot_mode:uefi`` and ``raid:true``. A resource class is a single name.
 
+    :param kind: :data:`RESOURCE_CLASS` or :data:`CAPABILITY`.
+    :param value: the node, or the value of a change; it may be of any type.
     :param path: the path inside the value, e.g. ``/capabilities``; empty for
         the value itself.
     """
+    # Follow the path. The part before its first slash is empty.
     text = value
     for key in path.split('/')[1:]:
         if not isinstance(text, Mapping):
@@ -423,6 +458,7 @@ def _read_names(kind: str, value: Any, path: str) -> set[str]:
         capabilities = {part.strip() for part in str(text).split(',')}
         # There may be nothing between two commas.
         return capabilities - {''}
+    # A resource class is one name.
     return {str(text)}
 
 
@@ -438,9 +474,9 @@ class FleetGroups:
         # these machines in the same order.
         self._entries: list[Plain] = []
         self._outcomes: list[_Outcome] = []
-        # The distinct values that machines get at a place, as JSON, and the
-        # number of changes at the place.
+        # The distinct values that machines get at a place, as JSON text.
         self._values: dict[_Place, set[str]] = collections.defaultdict(set)
+        # The number of changes at a place, over all machines.
         self._counts: collections.Counter[_Place] = collections.Counter()
 
     def add(self, entry: Plain) -> None:
@@ -481,30 +517,38 @@ class FleetGroups:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the groups as plain JSON data, the largest first.
 
-        A group has the ``error`` of its first machine, and the UUIDs of its
-        machines as ``nodes``. If a value is unique to most machines, e.g. a
-        serial number, the change has ``varies`` instead of the value.
+        Machines with the same outcome are in one group. A group has the
+        ``error`` of its first machine, and the UUIDs of its machines as
+        ``nodes``. If a value is unique to most machines, e.g. a serial number,
+        the change has ``varies`` instead of the value.
         """
-        places_of_own_values = set()
+        # Find the places where values are unique to most machines: there are
+        # more distinct values than half the number of changes.
+        places_of_unique_values = set()
         for place, values in self._values.items():
             # A place with few values, e.g. ten racks, always separates
             # machines.
-            are_few = len(values) <= _MOST_SHARED_VALUES
-            if not are_few and len(values) > self._counts[place] / 2:
-                places_of_own_values.add(place)
+            has_many_values = len(values) > _MOST_SHARED_VALUES
+            if has_many_values and len(values) > self._counts[place] / 2:
+                places_of_unique_values.add(place)
         group_by_outcome: dict[_Outcome, dict[str, Any]] = {}
         for entry, outcome in zip(self._entries, self._outcomes, strict=True):
-            shared = _drop_values(outcome, places_of_own_values)
-            if shared not in group_by_outcome:
-                group_by_outcome[shared] = {
+            # Without the unique values, many machines have the same outcome.
+            shared_outcome = _drop_values(outcome, places_of_unique_values)
+            if shared_outcome not in group_by_outcome:
+                changes = [
+                    _describe_change(change)
+                    for change in shared_outcome.changes
+                ]
+                group_by_outcome[shared_outcome] = {
                     'count': 0,
-                    'result': shared.result,
+                    'result': shared_outcome.result,
                     'error': entry['error'],
                     'failed_by': entry.get('failed_by'),
-                    'changes': list(map(_describe_change, shared.changes)),
+                    'changes': changes,
                     'nodes': [],
                 }
-            group = group_by_outcome[shared]
+            group = group_by_outcome[shared_outcome]
             group['count'] += 1
             group['nodes'].append(entry['uuid'])
         return sorted(
