@@ -2,8 +2,16 @@
 
 """The actions set-, extend- and del-attribute, for nodes and ports.
 
-Paths are written as in a JSON patch of Ironic's API, or in older forms (spec
-003 "Available actions").
+A path is e.g. ``/extra/rack``, or an older form of it (spec 003 "Available
+actions"). Its first token is an attribute, which has a kind such as "a
+boolean" and may have a default. Further tokens lead into an attribute that is
+a mapping, and may have any value.
+
+When a rule is created, ``problems`` checks its literal arguments, and
+``writes`` declares what the action changes, for tools such as ``lint``. When
+the rule runs, the action changes the target, which is the data of the machine:
+the root ``node``, and the root ``ports``, a list. ``revert`` undoes an action
+when its rule no longer matches.
 """
 
 import typing
@@ -26,12 +34,16 @@ class AttributeAction(plugin.Action):
         """Yield the problems of the path, and of values for the path.
 
         For example, the path ``/diver`` gives ``('path', 'attribute "diver"
-        does not exist …')``. Nothing is checked if the attribute is a field.
+        does not exist …')``. If the attribute is a replacement field, as in
+        ``/{plugin_data.attribute}``, it is only known when the rule runs, and
+        nothing is checked here.
+
+        :param arguments: the literal arguments by name, with the path as a
+            tuple of its tokens.
         """
         path = arguments.get('path')
         if path is None or '{' in path[0]:
-            # The path is e.g. "/{plugin_data.attribute}". Existing rules have
-            # such paths, which are checked when the rules run.
+            # The attribute is not known yet.
             return
         try:
             schema.check_path(path, self.TABLE)
@@ -60,12 +72,11 @@ class AttributeAction(plugin.Action):
     def place(
         self, target: Target, path: data_path.Path, port_id: str | None = None
     ) -> tuple[str, data_path.Path]:
-        """Return the root and the path with which the target finds a value.
+        """Return where the target has a value, if rules may change it.
 
         For example, ``/extra/rack`` of the node is ``('node', ('extra',
-        'rack'))``, and of its first port ``('ports', ('0', 'extra',
-        'rack'))``. Actions call this before they change the value, so this
-        also checks that rules may change it.
+        'rack'))``, and ``/extra/rack`` of its first port is ``('ports', ('0',
+        'extra', 'rack'))``.
 
         :param path: the path below the node or the port.
         :param port_id: MAC address or UUID of the port; None for the node.
@@ -77,8 +88,8 @@ class AttributeAction(plugin.Action):
             # The value is in the node.
             schema.check_path(path, self.TABLE)
             return plugin.NODE, path
-        # port() returns the path of the port below "ports", e.g. ('0',), and
-        # raises an error if the node has no such port.
+        # This is e.g. ('0',) for the first port. It raises an error if the
+        # node has no such port.
         path_of_port = target.port(port_id)
         schema.check_path(path, self.TABLE)
         return plugin.PORTS, path_of_port + path
@@ -88,13 +99,17 @@ class AttributeAction(plugin.Action):
     ) -> None:
         """Remove the value at a path of the node or of a port.
 
-        A whole attribute is set to its default: a node is not retired after
-        ``/retired`` is removed.
+        A whole attribute is set to its default, because nodes and ports always
+        have all attributes, as in Ironic's API. For example, ``/retired`` is
+        false after it was removed.
+
+        :param target: the data of the machine, to be changed.
+        :param port_id: MAC address or UUID of the port; None for the node.
         """
         root, path_of_root = self.place(target, path, port_id)
-        is_attribute = len(path) == 1
-        if is_attribute:
-            # Nodes and ports always have all attributes, as in Ironic's API.
+        is_whole_attribute = len(path) == 1
+        if is_whole_attribute:
+            # Reading null gives the default.
             default = schema.read_value(path, None, self.TABLE)
             target.set(root, path_of_root, default)
         else:
@@ -106,10 +121,10 @@ class AttributeAction(plugin.Action):
         value: typing.Any = data_path.ABSENT,
         extends: bool = False,
     ) -> plugin.Write:
-        """Declare the write of the action.
+        """Return the declaration of what the action changes.
 
-        For example, ``set-attribute`` of ``/retired`` to "yes" writes true to
-        ``/retired`` of the ``node``.
+        For example, if ``set-attribute`` sets ``/retired`` to "yes", it
+        declares that it writes true to ``/retired`` of the ``node``.
 
         :param arguments: the arguments of the action, as the rule has them.
         :param value: the value that is written. By default, the current value
@@ -122,8 +137,8 @@ class AttributeAction(plugin.Action):
         path = arguments['path']
         value_afterwards = value
         if not extends:
-            # Later rules read the converted value, or the default if the
-            # attribute was removed.
+            # Declare what later rules read: the converted value, or the
+            # default if the attribute is removed.
             value_afterwards = schema.value_afterwards(path, value, self.TABLE)
         return plugin.Write(
             kind,
@@ -177,6 +192,7 @@ class _Set(AttributeAction):
             such port.
         """
         root, path_of_root = self.place(target, path, port_id)
+        # For example, "yes" becomes True for a boolean attribute.
         converted = schema.read_value(path, value, self.TABLE)
         if root == plugin.NODE:
             # Ports have no capabilities.
@@ -192,19 +208,23 @@ class _Set(AttributeAction):
     ) -> None:
         """Undo what the action set when the rule matched earlier.
 
-        The cleanup value is set. If there is none, the current value is
-        removed, but an attribute that cannot be removed is not changed.
+        If the rule gives a cleanup value, it is set. Otherwise the current
+        value is removed. An attribute that cannot be removed, e.g. the driver,
+        keeps its value.
 
-        :param cleanup: None for no cleanup value.
+        :param target: the data of the machine, to be changed.
+        :param cleanup: the cleanup value; None for no cleanup value.
+        :param port_id: MAC address or UUID of the port; None for the node.
         """
         if cleanup is not None:
             self._set_value(target, path, cleanup, port_id)
             return
-        # This raises an error if rules must not change the path.
+        # This raises an error if rules must not change the path. It ensures
+        # that the attribute exists.
         self.place(target, path, port_id)
         attribute = self.TABLE[path[0]]
-        is_in_attribute = len(path) > 1
-        if is_in_attribute or attribute.is_removable:
+        is_inside_attribute = len(path) > 1
+        if is_inside_attribute or attribute.is_removable:
             self._remove(target, path, port_id)
 
 
@@ -298,14 +318,18 @@ class _Extend(AttributeAction):
     ) -> None:
         """Append a value to a list of the node or of a port.
 
+        :param target: the data of the machine, to be changed.
+        :param path: the path to the list, e.g. ``/extra/racks``.
         :param unique: whether to do nothing if the list has an equal item.
+        :param port_id: MAC address or UUID of the port; None for the node.
         :raises: :class:`.exceptions.OperationError` if the path does not lead
             into an attribute or to a list, or if the node has no such port.
         """
         root, path_of_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
         if root == plugin.NODE:
-            # Reject a path to capabilities, because they must stay text.
+            # Reject the path to the capabilities, which must not become a
+            # list.
             schema.check_capabilities(path, [value])
         target.extend(root, path_of_root, value, unique)
 

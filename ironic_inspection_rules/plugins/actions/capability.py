@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implements the actions set-capability and unset-capability."""
+"""Implements the actions set-capability and unset-capability.
+
+Ironic stores all capabilities of a node in one text, at
+``/properties/capabilities``: ``boot_mode:uefi,raid:1``. White space around
+names and values does not matter.
+
+When a rule is created, ``problems`` checks its literal arguments, and
+``writes`` declares what the action changes, for tools such as ``lint``. When
+the rule runs, the action changes the target, which is the data of the machine.
+"""
 
 import typing
 
@@ -23,6 +32,7 @@ def read_capabilities(target: Target) -> dict[str, str]:
     name without a colon has an empty value. If a name occurs twice, its last
     value is used.
 
+    :param target: the data of the machine.
     :raises: :class:`.exceptions.OperationError` if the capabilities are not
         text, or the phase has too little budget left for their memory.
     """
@@ -33,12 +43,14 @@ def read_capabilities(target: Target) -> dict[str, str]:
         raise exceptions.OperationError(
             _('properties/capabilities is not text')
         )
-    # The mapping takes many times the memory of the text.
+    # Charge the budget of the phase for the memory of the mapping, which is
+    # estimated as 16 times the memory of the text.
     target.roots.budget.make_text(len(text) * 16)
     capabilities = {}
-    for item in text.split(','):
-        if item.strip():
-            name, _colon, value = item.partition(':')
+    for capability in text.split(','):
+        # There may be nothing between two commas.
+        if capability.strip():
+            name, _colon, value = capability.partition(':')
             capabilities[name.strip()] = value.strip()
     return capabilities
 
@@ -66,18 +78,21 @@ def _write_all(
 def declare(
     name: typing.Any, value: typing.Any = data_path.ABSENT
 ) -> plugin.Write:
-    """Declare that an action sets or removes a capability.
+    """Return the declaration that an action sets or removes a capability.
+
+    Name and value are declared in the form that Ironic reads from the node:
+    as text, without white space around them. A value with replacement fields
+    is declared as it is, because it is only known when the rule runs.
 
     :param name: the name as written in the rule.
-    :param value: the value as written in the rule; without a value, the
-        capability is removed.
+    :param value: the value as written in the rule; ABSENT if the capability is
+        removed.
     """
     if isinstance(name, str):
         name = name.strip()
-    is_written_out = not interpolation.fields(value)
-    if value is not data_path.ABSENT and is_written_out:
-        # The node stores the value as text, and surrounding white space is
-        # ignored when the text is read.
+    is_removed = value is data_path.ABSENT
+    has_fields = bool(interpolation.fields(value))
+    if not is_removed and not has_fields:
         value = str(value).strip()
     return plugin.Write('capability', name, value, argument='name')
 
@@ -103,37 +118,46 @@ class SetCapability(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the arguments that cannot be part of the capabilities text.
 
-        A comma ends a capability and a colon ends its name. Names and values
-        must not be empty.
+        * A name or a value must not be empty, or contain a comma, which ends a
+          capability.
+        * A name must not contain a colon, which ends the name. A value may.
+
+        :param arguments: the texts of ``name`` and ``value``. An argument with
+            replacement fields is left out when a rule is created.
         """
         for argument, text in arguments.items():
-            is_usable = text.strip() and ',' not in text
+            is_valid = bool(text.strip()) and ',' not in text
             if argument == 'name' and ':' in text:
-                is_usable = False
-            if not is_usable:
+                is_valid = False
+            if not is_valid:
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:
         """Set the capability in the text of all capabilities.
 
-        If the text already has the capability, nothing changes.
+        If the text already has the capability, nothing changes, and the run
+        only records that the rule sets it.
 
+        :param target: the data of the machine, to be changed.
         :raises: :class:`.exceptions.OperationError` if the name or the value
-            cannot be part of that text.
+            cannot be part of the text.
         """
+        # Check here as well, because arguments with replacement fields could
+        # not be checked when the rule was created.
         problems = self.problems({'name': name, 'value': value})
-        first = next(problems, None)
-        if first is not None:
-            _argument, problem = first
-            raise exceptions.OperationError(problem)
-        # Ironic, and the next action that changes a capability, ignore white
-        # space around names and values.
+        first_problem = next(problems, None)
+        if first_problem is not None:
+            _argument, message = first_problem
+            raise exceptions.OperationError(message)
+        # White space around names and values is ignored when they are read.
         name = name.strip()
         value = value.strip()
+        # If the node already has the capability, this replaces its value.
         capabilities = {**read_capabilities(target), name: value}
-        if target.get(plugin.NODE, PATH) == _as_text(capabilities):
-            # The run must record that this rule sets this capability, but no
-            # other one in the text, because "explain" shows that.
+        is_unchanged = target.get(plugin.NODE, PATH) == _as_text(capabilities)
+        if is_unchanged:
+            # Record this capability and no other capability of the text.
+            # "explain" shows which rule sets a capability.
             target.confirm(plugin.NODE, (*PATH, name), value)
         else:
             _write_all(target, capabilities, name)
@@ -151,7 +175,10 @@ class UnsetCapability(plugin.Action):
         yield declare(arguments['name'])
 
     def __call__(self, target: Target, name: str) -> None:
-        """Remove the capability from the text of all, if the text has it."""
+        """Remove the capability if the node has it.
+
+        :param target: the data of the machine, to be changed.
+        """
         # Ironic ignores white space around names.
         name = name.strip()
         capabilities = read_capabilities(target)

@@ -3,6 +3,11 @@
 """Implements the actions fail, log and api-call (spec 003).
 
 These actions fail the inspection, write to a log, or call another service.
+
+``problems`` checks the literal arguments of an action when a rule is created.
+An argument with a replacement field, e.g. ``{node.name}``, has a value only
+when the rule runs. Then ``__call__`` gets all arguments, and the target, which
+is the data of the machine and also sends requests and writes to the log.
 """
 
 import dataclasses
@@ -109,10 +114,15 @@ class ApiCall(plugin.Action):
         """Yield the arguments that cannot be part of a request.
 
         For example, ``('retries', 'must not be negative')``.
+
+        :param arguments: the values of arguments, by name.
         """
         for name, value in arguments.items():
+            if value is None:
+                # E.g. "headers: null" for a request without headers.
+                continue
             check = _CHECKS[name]
-            if value is not None and not check.accepts(value):
+            if not check.accepts(value):
                 yield name, check.message
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
@@ -129,20 +139,22 @@ class ApiCall(plugin.Action):
         retries: int = 3,
         backoff_factor: float = 0.3,
     ) -> None:
-        """Send the request after checking its arguments.
+        """Check the arguments, and send the request.
 
-        :raises: :class:`.exceptions.OperationError` if an argument is bad or
-            the request fails.
+        :param timeout: the time limit in seconds.
+        :param retries: how often a failed request is sent again.
+        :raises: :class:`.exceptions.OperationError` if an argument is invalid
+            or the request fails.
         """
         request = plugin.GetRequest(
             url, headers, proxies, timeout, retries, backoff_factor
         )
-        # Check here because arguments with fields could not be checked when
-        # the rule was created.
+        # Check all arguments here, because arguments with replacement fields
+        # could not be checked when the rule was created.
         problems = self.problems(dataclasses.asdict(request))
-        first = next(problems, None)
-        if first is not None:
-            name, message = first
+        first_problem = next(problems, None)
+        if first_problem is not None:
+            name, message = first_problem
             raise exceptions.OperationError(f'{name} {message}')
         target.call(request)
 
@@ -153,7 +165,8 @@ def _is_url(url: str) -> bool:
         parts = urlparse.urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme in ('http', 'https') and bool(parts.netloc)
+    has_host = bool(parts.netloc)
+    return parts.scheme in ('http', 'https') and has_host
 
 
 def _is_mapping_of_texts(value: typing.Any) -> bool:

@@ -4,6 +4,12 @@
 
 These are the attributes that a PATCH of Ironic's own API may change. A test
 compares the two.
+
+An attribute has a kind, e.g. "true or false", which converts the values of
+rules, and a default, which it gets when it is set to null or removed. An
+attribute without a default, e.g. ``driver``, cannot be removed. Only
+attributes of the kind "a mapping", e.g. ``extra``, may contain other values:
+``/driver`` leads to an attribute, and ``/extra/rack`` into one.
 """
 
 import re
@@ -58,6 +64,7 @@ class Attribute(typing.NamedTuple):
 
         For example, a boolean attribute reads ``'yes'`` as True.
 
+        :param value: a value of a rule.
         :raises: :class:`.exceptions.OperationError` if the value is of
             another kind, is too long, is null although the attribute cannot be
             removed, or is a text that the database cannot store.
@@ -74,14 +81,14 @@ class Attribute(typing.NamedTuple):
             ) from exc
         if not isinstance(converted, str):
             return converted
+        # Only texts have a maximum length.
         if len(converted) > self.longest:
             raise exceptions.OperationError(
                 _('must not be longer than %d characters') % self.longest
             )
         if table_members.UNSTORABLE.search(converted):
-            # Reject the text, because it is a database column of its own.
-            # Texts in a mapping are stored as JSON, which escapes such
-            # characters.
+            # The text has characters that its database column cannot store.
+            # Texts in a mapping may have them, because JSON escapes them.
             raise exceptions.OperationError(engine_schema.UNSTORABLE)
         return converted
 
@@ -98,6 +105,8 @@ def _read_text(value: typing.Any) -> str:
 
 def _read_node_name(value: typing.Any) -> str:
     """Return a name that a node may have in Ironic.
+
+    A UUID is not allowed, because it would look like the UUID of a node.
 
     :raises: TypeError or ValueError for any other value.
     """
@@ -260,33 +269,36 @@ def path_schemas(
 ) -> dict[str, list[dict[str, typing.Any]]]:
     """Return the JSON schemas for the argument ``path`` of an action.
 
-    Each action accepts paths into attributes that are mappings. If ``extra``
-    is such an attribute and ``name`` is the only target, the pattern matches
-    ``/extra/a``, ``extra.a`` and ``/name``, but not ``/driver``.
+    Every action accepts paths into the attributes that are mappings, and paths
+    to some whole attributes. For example, if ``extra`` is the only mapping,
+    and ``name`` the only target, the pattern matches ``/extra/a``, ``extra.a``
+    and ``/name``, but not ``/driver``.
 
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
-    :param targets: the attributes that the action accepts as a whole.
+    :param targets: the names of the attributes that the action accepts as a
+        whole.
     :returns: ``{'path': [{'type': 'string', 'pattern': …}]}``.
     """
-    mappings = engine_schema.match_names(
+    # A pattern such as "(?:extra|properties)".
+    mapping_names = engine_schema.match_names(
         name
         for name, attribute in table.items()
         if attribute.kind == 'a mapping'
     )
     patterns = [
-        # A path into a mapping: "/extra/a", "extra/a", or the older "extra.a".
-        rf'/?{mappings}/',
-        rf'{mappings}\.[^/]*{engine_schema.END}',
+        # A path into a mapping: "/extra/a" or "extra/a".
+        rf'/?{mapping_names}/',
+        # The older form "extra.a".
+        rf'{mapping_names}\.[^/]*{engine_schema.END}',
     ]
     if targets:
-        # A whole attribute: "/driver".
-        whole = engine_schema.match_names(targets)
-        patterns.append(rf'/?{whole}{engine_schema.END}')
-    # A path with a field is accepted, because it may stand for any name.
+        # A whole attribute: "/driver" or "driver".
+        target_names = engine_schema.match_names(targets)
+        patterns.append(rf'/?{target_names}{engine_schema.END}')
+    # A first token with a replacement field, which may stand for any name.
     patterns.append(r'/?[^/]*\{')
-    return {
-        'path': [{'type': 'string', 'pattern': f'^(?:{"|".join(patterns)})'}]
-    }
+    pattern = f'^(?:{"|".join(patterns)})'
+    return {'path': [{'type': 'string', 'pattern': pattern}]}
 
 
 def list_removable(table: typing.Mapping[str, Attribute]) -> list[str]:
@@ -302,35 +314,40 @@ def list_cases(
     """Yield the JSON schemas of the values of all attributes.
 
     Attributes with the same schemas are combined. For example, all attributes
-    that are mappings and may be removed give::
+    that are mappings and may be removed give this triple, where ``VARIES``
+    matches a value with replacement fields::
 
         ('^/?(?:extra|properties)…',
          {'anyOf': [{'type': 'object'}, VARIES, NULL]},
          {'anyOf': [{'type': 'object'}, VARIES, NULL]})
 
+    :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
     :returns: triples of a pattern for the path, the JSON schema of the value,
-        and that of the cleanup value.
+        and the JSON schema of the cleanup value.
     """
-    # Attributes that differ only in their default have the same schemas.
+    # Combine attributes that differ only in their default.
     names_by_form: dict[tuple[str, int, bool], list[str]] = {}
     for name, attribute in table.items():
         form = (attribute.kind, attribute.longest, attribute.is_removable)
         names_by_form.setdefault(form, []).append(name)
     for (kind, longest, is_removable), names in names_by_form.items():
+        # The schemas of the value; it must match one of them.
         schemas = []
         for schema_of_kind in KINDS[kind].schemas:
             if kind in TEXT_KINDS:
                 schemas.append({**schema_of_kind, 'maxLength': longest})
             else:
                 schemas.append(schema_of_kind)
-        # A text with a field may become any value.
+        # A value with a replacement field may become any value.
         schemas.append(engine_schema.VARIES)
-        # A null means that there is no cleanup value, for any attribute.
-        cleanup = engine_schema.any_of(*schemas, engine_schema.NULL)
+        # The cleanup value may always be null, which means that there is none.
+        cleanup_schema = engine_schema.any_of(*schemas, engine_schema.NULL)
         if is_removable:
+            # Null removes the attribute.
             schemas.append(engine_schema.NULL)
+        value_schema = engine_schema.any_of(*schemas)
         pattern = f'^/?{engine_schema.match_names(names)}{engine_schema.END}'
-        yield pattern, engine_schema.any_of(*schemas), cleanup
+        yield pattern, value_schema, cleanup_schema
 
 
 def check_path(
@@ -342,21 +359,24 @@ def check_path(
     rejected because the driver is not a mapping, and ``('diver',)`` because
     there is no such attribute.
 
+    :param path: the tokens of the path.
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
-    :raises: :class:`.exceptions.OperationError` if it does not.
+    :raises: :class:`.exceptions.OperationError` if the path is rejected.
     """
-    attribute = table.get(path[0])
+    name = path[0]
+    attribute = table.get(name)
     if attribute is None:
         text = _('attribute "%s" does not exist or may not be changed') % (
-            suggestion.shown(path[0])
+            suggestion.shown(name)
         )
-        near = suggestion.find_nearest(path[0], table)
-        if near:
-            text += _('; did you mean "%s"?') % near
+        similar_name = suggestion.find_nearest(name, table)
+        if similar_name:
+            text += _('; did you mean "%s"?') % similar_name
         raise exceptions.OperationError(text)
-    if len(path) > 1 and attribute.kind != 'a mapping':
+    leads_into_attribute = len(path) > 1
+    if leads_into_attribute and attribute.kind != 'a mapping':
         raise exceptions.OperationError(
-            _('attribute "%s" is not a mapping') % path[0]
+            _('attribute "%s" is not a mapping') % name
         )
 
 
@@ -367,21 +387,26 @@ def read_value(
 ) -> typing.Any:
     """Convert a value to the kind of the attribute at a path.
 
-    For ``('retired',)``, "yes" becomes True. A value inside an attribute, e.g.
-    at ``('extra', 'a')``, may be of any kind and is not changed.
+    For ``('retired',)``, "yes" becomes True, and null becomes False, the
+    default. A value inside an attribute, e.g. at ``('extra', 'a')``, may be of
+    any kind and is not changed.
 
+    :param path: the tokens of a path that :func:`check_path` accepts.
+    :param value: a value of a rule.
     :param table: the attributes by name, :data:`NODE` or :data:`PORT`.
-    :raises: :class:`.exceptions.OperationError` if the attribute cannot hold
+    :raises: :class:`.exceptions.OperationError` if the attribute cannot have
         the value.
     """
-    if len(path) > 1:
+    is_inside_attribute = len(path) > 1
+    if is_inside_attribute:
         return value
+    name = path[0]
     try:
-        return table[path[0]].read(value)
+        return table[name].read(value)
     except exceptions.OperationError as exc:
         raise exceptions.OperationError(
             _('attribute "%(name)s" %(problem)s')
-            % {'name': path[0], 'problem': exc}
+            % {'name': name, 'problem': exc}
         ) from exc
 
 
@@ -392,10 +417,12 @@ def value_afterwards(
 ) -> typing.Any:
     """Return the value that a path has after an action.
 
-    A whole attribute always has a value of its kind. For example, ``/retired``
-    is True after "yes" was written to it, and False, its default, after a
-    removal. A value with fields is returned unchanged, because it is only
-    known on a machine.
+    * A whole attribute has the converted value, or its default after a
+      removal. For example, ``/retired`` is True after "yes" was written to it,
+      and False after it was removed.
+    * Inside an attribute, a value stays as it was written.
+    * If the path or the value has replacement fields, or is invalid, the
+      written value is returned unchanged.
 
     :param path: the path as the rule has it, which may be of any type.
     :param value: the written value; :data:`.path.ABSENT` for a removal.
@@ -406,12 +433,12 @@ def value_afterwards(
         return value
     written = value
     if value is data_path.ABSENT:
-        # Read null instead, which gives the default.
+        # Reading null gives the default.
         written = None
     try:
         tokens = data_path.parse(path)
-        if len(tokens) > 1:
-            # Inside an attribute, a value stays as it was written.
+        is_inside_attribute = len(tokens) > 1
+        if is_inside_attribute:
             return value
         check_path(tokens, table)
         return read_value(tokens, written, table)
@@ -423,28 +450,35 @@ def value_afterwards(
 def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     """Check that ``properties/capabilities`` is still text after a write.
 
-    Ironic reads it as text, so otherwise every later inspection would fail.
-    The value may be written to the capabilities, into them, to the whole of
-    ``properties``, or anywhere else.
+    Ironic reads the capabilities as text, so otherwise every later inspection
+    would fail. The cases are:
+
+    * A write to ``/properties/capabilities`` must write text or null.
+    * A write to ``/properties`` must write a mapping in which they are text,
+      null or absent.
+    * A write below ``/properties/capabilities`` is rejected, because it would
+      turn the text into a mapping.
+    * Any other write is accepted.
 
     :param path: the path of the value below the node.
     :param value: the value to be written.
-    :raises: :class:`.exceptions.OperationError` if the capabilities would not
-        be text, null or absent.
+    :raises: :class:`.exceptions.OperationError` if the write is rejected.
     """
     if path[0] != CAPABILITIES[0]:
-        # Most paths lead to another attribute.
+        # Most paths lead to another attribute, so check this first.
         return
-    common = min(len(path), len(CAPABILITIES))
-    if path[:common] != CAPABILITIES[:common]:
+    # One of the two paths must begin with the other.
+    common_length = min(len(path), len(CAPABILITIES))
+    if path[:common_length] != CAPABILITIES[:common_length]:
         return
-    # A write to a path inside the text would turn it into a mapping.
-    is_inside = len(path) > len(CAPABILITIES)
-    # The value may be all of ``properties``, with or without capabilities.
-    capabilities = data_path.get(value, CAPABILITIES[common:])
+    is_below_capabilities = len(path) > len(CAPABILITIES)
+    # The rest of the path to the capabilities, inside the value: it is empty
+    # if the value itself is the capabilities.
+    path_in_value = CAPABILITIES[common_length:]
+    capabilities = data_path.get(value, path_in_value)
     is_text = isinstance(capabilities, str)
     is_nothing = capabilities is None or capabilities is data_path.ABSENT
-    if is_inside or not (is_text or is_nothing):
+    if is_below_capabilities or not (is_text or is_nothing):
         raise exceptions.OperationError(
             _(
                 'properties/capabilities is one text, "name:value,…", and '

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implements the actions add-trait, remove-trait and set-traits (spec 004)."""
+"""Implements the actions add-trait, remove-trait and set-traits (spec 004).
+
+When a rule is created, ``problems`` checks its literal arguments, and
+``writes`` declares what the action changes, for tools such as ``lint``. When
+the rule runs, ``__call__`` changes the traits of the target, which is the data
+of the machine. The run also records the traits that a rule sets although the
+node already has them: they are confirmed.
+"""
 
 import typing
 
@@ -15,8 +22,10 @@ _NAME = {'$ref': '#/definitions/trait'}
 
 
 def _replace_all(target: Target, names: list[str]) -> None:
-    """Replace all traits of the node with the given names.
+    """Replace all traits of the node, after checking their number.
 
+    :param target: the data of the machine, to be changed.
+    :param names: the new traits.
     :raises: :class:`.exceptions.OperationError` if there are more traits than
         a node may have.
     """
@@ -51,9 +60,13 @@ class AddTrait(plugin.Action):
         yield plugin.Write('trait', arguments['name'], True, argument='name')
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem if a literal name is not the name of a trait."""
+        """Yield a problem if a literal name is not the name of a trait.
+
+        :param arguments: the literal arguments by name.
+        """
         if 'name' not in arguments:
-            # The name has a field. It is checked when the rule runs.
+            # The name has a replacement field, so it is checked when the rule
+            # runs.
             return
         problem = trait_names.find_problem(arguments['name'])
         if problem is not None:
@@ -62,14 +75,15 @@ class AddTrait(plugin.Action):
     def __call__(self, target: Target, name: str) -> None:
         """Add the trait unless the node already has it.
 
+        :param target: the data of the machine, to be changed.
         :raises: :class:`.exceptions.OperationError` if the name is invalid, or
             the node would have too many traits.
         """
         _check_names([name])
         traits = target.traits
         if name in traits:
-            # Nothing changes, but the run must record that this rule also sets
-            # the trait, because "explain" shows that.
+            # Nothing changes. Record that this rule sets the trait too,
+            # because "explain" shows all rules that set it.
             target.confirm_traits([name])
         else:
             _replace_all(target, [*traits, name])
@@ -108,10 +122,12 @@ class SetTraits(plugin.Action):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield a problem for every name that is invalid or lacks the prefix.
 
-        Only literal names are checked here. Names with fields are checked when
-        the rule runs.
+        Names with replacement fields are only checked when the rule runs.
+
+        :param arguments: the literal arguments by name.
         """
         names = arguments.get('names', [])
+        # Every name begins with the empty prefix.
         prefix = arguments.get('prefix', '')
         if not isinstance(names, list):
             yield 'names', _('must be a list')
@@ -128,12 +144,16 @@ class SetTraits(plugin.Action):
     def __call__(
         self, target: Target, names: typing.Any, prefix: str = ''
     ) -> None:
-        """Replace the traits that begin with a prefix with these names.
+        """Replace the traits that begin with a prefix by other traits.
 
-        With the prefix ``CUSTOM_GPU_``, a node with ``CUSTOM_GPU_OLD`` and
-        ``HW_CPU_X86_VMX`` keeps only the second. Without a prefix, all
-        traits of the node are replaced.
+        For example, the prefix is ``CUSTOM_GPU_``, and the only name is
+        ``CUSTOM_GPU_A100``. A node with the traits ``CUSTOM_GPU_OLD`` and
+        ``HW_CPU_X86_VMX`` then has ``CUSTOM_GPU_A100`` instead of the first,
+        and keeps the second. Without a prefix, all traits are replaced.
 
+        :param target: the data of the machine, to be changed.
+        :param names: the new traits. It is any other value if the rule reads
+            the names from a field.
         :raises: :class:`.exceptions.OperationError` if a name is invalid
             or lacks the prefix, or the node would have too many traits.
         """
@@ -144,12 +164,12 @@ class SetTraits(plugin.Action):
             problem = _find_problem_of_prefix(name, prefix)
             if problem is not None:
                 raise exceptions.OperationError(problem)
-        # The run must record that this rule also sets the traits that the node
-        # already has, because "explain" shows that. This must be done before
-        # the traits are set, because the node has all of them afterwards.
+        # Record that this rule also sets the traits that the node already has,
+        # because "explain" shows all rules that set a trait. Do this first:
+        # after the change, the node has all of the new traits.
         target.confirm_traits(names)
-        # If there is no prefix, no other traits are kept, because every name
-        # begins with the empty prefix.
+        # Keep the traits without the prefix. If the prefix is empty, there are
+        # none, because every trait begins with it.
         other_traits = [
             trait for trait in target.traits if not trait.startswith(prefix)
         ]

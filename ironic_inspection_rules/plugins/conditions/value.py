@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conditions on one value: is-true, exists, in-net, matches."""
+"""Conditions on one value: is-true, exists, in-net, matches.
+
+``__call__`` checks a condition with the values of a machine. The other methods
+get the arguments as a rule has them: ``problems`` checks the literal arguments
+when the rule is created, and ``bind`` prepares the check once, e.g. compiles a
+regular expression. ``facts`` says what is known of a field if the condition
+holds: ``is-none`` of ``{node.name}`` yields the fact that this field is one of
+``[None]``. Tools such as ``lint`` compare the facts of rules.
+"""
 
 import functools
 import ipaddress
@@ -23,7 +31,7 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _LONGEST_CACHED = 64  # Maximum length of a machine's text in the cache.
 
-# How a regular expression is written that is a list of words, such as
+# The parts of a regular expression that is a list of words, such as
 # "^(Dell|HPE)$": see _list_matching_texts().
 _ANCHORED = re.compile(
     r'(?:\^|\\A)(?P<between_anchors>.*)(?:\$|\\Z)', re.DOTALL
@@ -73,8 +81,8 @@ _FALSE: list[typing.Any] = [
 class _FewValues(plugin.Condition):
     """A condition that holds for a few values and no others.
 
-    So it states the fact that the value is one of these or, if it is inverted,
-    none of these.
+    If it holds, the value is one of them. If the inverted condition holds, the
+    value is none of them.
     """
 
     ACCEPTS_MISSING = True
@@ -86,9 +94,8 @@ class _FewValues(plugin.Condition):
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
         """Yield that the value is one of VALUES; inverted, that it is not."""
-        yield plugin.Fact(
-            arguments['value'], _relation_to_values(inverted), self.VALUES
-        )
+        relation = _relation_to_values(inverted)
+        yield plugin.Fact(arguments['value'], relation, self.VALUES)
 
 
 class IsTrue(plugin.Condition):
@@ -99,14 +106,20 @@ class IsTrue(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield that the value is none of the values that are false."""
-        # The inverted condition also holds for other text, which a fact
-        # cannot express.
+        """Yield that the value is none of the values that count as false.
+
+        Nothing is yielded for the inverted condition. It also holds for any
+        other text, e.g. "maybe", so the possible values cannot be listed.
+        """
         if not inverted:
             yield plugin.Fact(arguments['value'], 'none-of', _FALSE)
 
     def __call__(self, value: typing.Any) -> bool:
-        """Return whether a value counts as true."""
+        """Return whether a value counts as true.
+
+        A text is true if it is one of the true words, in any case. A number or
+        a boolean is true unless it is zero or false. Any other value is not.
+        """
         if isinstance(value, str):
             return value.lower() in TRUE_WORDS
         return isinstance(value, int | float) and bool(value)
@@ -118,11 +131,16 @@ class IsFalse(_FewValues):
     VALUES = _FALSE
 
     def __call__(self, value: typing.Any) -> bool:
-        """Return whether a value counts as false; a missing field does."""
+        """Return whether a value counts as false.
+
+        :param value: the value; None also stands for a missing field, which
+            counts as false.
+        """
         if value is None:
             return True
         if isinstance(value, str):
             return value.lower() in FALSE_WORDS
+        # False equals 0. Lists and mappings, even if empty, are not false.
         return isinstance(value, int | float) and value == 0
 
 
@@ -150,7 +168,11 @@ class IsEmpty(_FewValues):
     VALUES = [None, '', [], {}]
 
     def __call__(self, value: typing.Any) -> bool:
-        """Return whether a value is empty; a missing field is."""
+        """Return whether a value is empty.
+
+        :param value: the value; None also stands for a missing field, which
+            counts as empty.
+        """
         if value is None:
             return True
         return isinstance(value, str | list | dict) and not value
@@ -168,16 +190,21 @@ class InNet(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield that the address is in the subnet."""
-        # The inverted condition also holds for a value that is not an address,
-        # which a fact cannot express.
+        """Yield that the address is in the subnet.
+
+        Nothing is yielded for the inverted condition. It also holds for a
+        value that is not an address, which a fact cannot express.
+        """
         if not inverted:
             yield plugin.Fact(
                 arguments['address'], plugin.IN_NET, arguments['subnet']
             )
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem if a literal subnet is invalid."""
+        """Yield a problem if a literal subnet is invalid.
+
+        :param arguments: the literal arguments by name.
+        """
         if 'subnet' in arguments:
             try:
                 _read_network(arguments['subnet'])
@@ -187,9 +214,16 @@ class InNet(plugin.Condition):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check, and parse a literal subnet only once."""
+        """Return the function that checks machines, with a parsed subnet.
+
+        A literal subnet is parsed here, once, instead of for every machine.
+
+        :param arguments: the literal arguments by name.
+        :returns: a function that takes the other arguments.
+        """
         if 'subnet' not in arguments:
-            # The subnet has a field, so it may differ between machines.
+            # The subnet has a replacement field, so it may differ between
+            # machines.
             return super().bind(arguments)
         network = _read_network(arguments['subnet'])
         return super().bind({**arguments, 'subnet': network})
@@ -197,8 +231,9 @@ class InNet(plugin.Condition):
     def __call__(self, address: typing.Any, subnet: typing.Any) -> bool:
         """Return whether the address is in the subnet.
 
-        :param subnet: a text such as ``192.0.2.0/24``, or the network into
-            which :meth:`bind` has converted it.
+        :param address: a value of a machine, which may not be an address.
+        :param subnet: a text such as ``192.0.2.0/24``, or the network if
+            :meth:`bind` has already parsed it.
         """
         network = subnet
         if not isinstance(subnet, _Network):
@@ -224,10 +259,11 @@ def read_address(text: str) -> _Address:
         return ipaddress.ip_address(text)
     interface = ipaddress.ip_interface(text)
     network = interface.network
-    # The first address of a subnet identifies the subnet itself, except in
-    # subnets of one or two addresses, where all addresses belong to hosts.
-    is_large = network.prefixlen < interface.max_prefixlen - 1
-    if is_large and int(interface.ip) == int(network.network_address):
+    # The first address of a subnet identifies the subnet itself, as in
+    # "192.0.2.0/24". In subnets of one or two addresses, it belongs to a host.
+    has_more_than_two = network.prefixlen < interface.max_prefixlen - 1
+    is_first = int(interface.ip) == int(network.network_address)
+    if has_more_than_two and is_first:
         raise ValueError(f'{text} is a subnet')
     return interface.ip
 
@@ -258,26 +294,29 @@ class RegexCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the matching texts if the expression is a list of words.
+        """Yield that the value is one of some words; inverted, none of them.
 
-        For example, ``matches`` with ``Dell|HPE`` states the fact that the
-        value is one of these two words.
+        For example, ``matches`` with ``Dell|HPE`` yields the fact that the
+        value is one of ``['Dell', 'HPE']``. Nothing is yielded for any other
+        expression, because its matching texts cannot be listed.
         """
         searches = self.METHOD == 'search'
         words = _list_matching_texts(arguments['regex'], searches=searches)
-        if words and _TEXT_OF_OTHER_TYPES.isdisjoint(words):
-            yield plugin.Fact(
-                arguments['value'], _relation_to_values(inverted), words
-            )
+        # The expression "True" also matches the boolean True, which does not
+        # equal this word.
+        are_only_texts = _TEXT_OF_OTHER_TYPES.isdisjoint(words)
+        if words and are_only_texts:
+            relation = _relation_to_values(inverted)
+            yield plugin.Fact(arguments['value'], relation, words)
 
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., bool]:
-        """Build the check of a condition, and compile its expression once.
+        """Return the function that checks machines, with a compiled regex.
 
-        :param arguments: the arguments without fields, by name.
-        :returns: a function that takes the budget, and then the arguments
-            that have fields.
+        :param arguments: the literal arguments by name.
+        :returns: a function that takes the budget, and then the other
+            arguments.
         """
         if 'regex' not in arguments:
             # With a field {item…}, each item of a loop has its own expression,
@@ -286,6 +325,7 @@ class RegexCondition(plugin.Condition):
         matches: typing.Callable[..., bool]
         matches = arguments['regex'].matcher(self.METHOD)
         if 'value' not in arguments:
+            # The value is a field, as in nearly all rules.
             return matches
         return functools.partial(matches, value=arguments['value'])
 
@@ -320,14 +360,18 @@ def _relation_to_values(inverted: bool) -> str:
 def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
     """List all texts that match an expression such as ``^(Dell|HPE)$``.
 
+    The expression must be a list of words separated by ``|``. If it is
+    searched, it must also have anchors at both ends, as in this example,
+    because ``Dell`` alone is also found in "Dell Inc." and in any number of
+    other texts.
+
     :param searches: whether the expression is searched anywhere in a text, as
-        the op ``contains`` does. Otherwise the whole text must match.
-    :returns: ``['Dell', 'HPE']``; an empty list if the expression is more than
-        words separated by ``|``, or if it matches longer texts too.
+        the op ``contains`` does. Otherwise the whole text must match, as for
+        the op ``matches``.
+    :returns: e.g. ``['Dell', 'HPE']``; an empty list if the texts cannot be
+        listed.
     """
     if searches:
-        # Without anchors at both ends, the expression "Dell" also matches
-        # "Dell Inc." and any number of other texts.
         match = _ANCHORED.fullmatch(regex)
     else:
         # If the whole text must match, anchors make no difference.
@@ -335,16 +379,20 @@ def _list_matching_texts(regex: str, *, searches: bool) -> list[str]:
     if match is None:
         return []
     alternatives = match['between_anchors']
+    # Remove parentheses around all alternatives.
     group = _GROUPED.fullmatch(alternatives)
     if group is not None:
         alternatives = group['inside']
     elif searches and '|' in alternatives:
-        # In "^a|b$", each anchor belongs to only one alternative.
+        # Without parentheses, as in "^a|b$", each anchor belongs to only one
+        # alternative: "^a" also matches "ab".
         return []
     words = []
-    for word in alternatives.split('|'):
-        if not _LITERAL.fullmatch(word):
+    for alternative in alternatives.split('|'):
+        is_word = _LITERAL.fullmatch(alternative) is not None
+        if not is_word:
+            # It has special characters, e.g. "Dell.*".
             return []
-        # The expression "a\.b" stands for the text "a.b".
-        words.append(re.sub(r'\\(.)', r'\1', word))
+        # Remove backslashes: the expression "a\.b" matches the text "a.b".
+        words.append(re.sub(r'\\(.)', r'\1', alternative))
     return words

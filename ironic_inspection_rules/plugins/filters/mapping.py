@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implements the filters on mappings, and the filter default."""
+"""Implements the filters on mappings, and the filter default.
+
+A filter computes a new value from a value of a machine. A rule writes its
+arguments in parentheses: ``{plugin_data.disks | get('0.size', 0)}``. ABSENT
+stands for a missing value. A default of ABSENT means that the rule gives no
+default, so the result is missing.
+"""
 
 import typing
 
@@ -101,12 +107,13 @@ class Get(plugin.Filter):
 
         For example, the path ``a.1`` in ``{'a': [1, 2]}`` has the value 2.
 
-        :param default: the result if there is no such value.
+        :param value: any value, e.g. a mapping or a list.
+        :param default: the result if there is no value at the path.
         """
-        inner = data_path.get(value, path)
-        if inner is data_path.ABSENT:
+        inner_value = data_path.get(value, path)
+        if inner_value is data_path.ABSENT:
             return default
-        return inner
+        return inner_value
 
 
 class Default(plugin.Filter):
@@ -124,9 +131,9 @@ class Default(plugin.Filter):
         default: typing.Any = '',
         boolean: bool = False,
     ) -> typing.Any:
-        """Return the value, or the default instead of it.
+        """Return the value, or the default if the value is missing.
 
-        :param default: the result if the value is missing.
+        :param value: the value; ABSENT if it is missing.
         :param boolean: whether the default also replaces false, zero, null and
             empty values.
         """
@@ -144,7 +151,11 @@ class Lookup(plugin.Filter):
     REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem if a literal mapping is something else."""
+        """Yield a problem if ``mapping`` is a literal, but not a mapping.
+
+        :param arguments: the literal arguments by name.
+        """
+        # An argument with a field is left out, and is checked by __call__.
         if not isinstance(arguments.get('mapping', {}), dict):
             yield 'mapping', _('must be a mapping')
 
@@ -159,8 +170,13 @@ class Lookup(plugin.Filter):
         For example, ``r1`` in the mapping ``{'r1': 'Berlin'}`` gives
         ``Berlin``.
 
-        :param value: the name of the entry or the key of the row. The number 5
-            finds the name ``'5'``, and true the name ``'true'``.
+        Keys of a mapping are texts, so other values are looked up as text:
+
+        * The number 5 finds the key ``'5'``.
+        * True finds the key ``'true'``, or else the key ``'True'``.
+        * Null finds the key ``'null'``, or else the key ``'None'``.
+
+        :param value: the key of the entry or of the row.
         :param mapping: a mapping or a table.
         :param default: the result if there is no such entry or row. Without a
             default, the result is missing.
@@ -173,14 +189,15 @@ class Lookup(plugin.Filter):
             raise exceptions.OperationError(
                 _('takes a plain value and a mapping')
             )
-        # The names in a mapping are texts. Null, true and false may be written
-        # as in Python ("None", "True"), which older rules use, or as in JSON
-        # ("null", "true"). The JSON spelling takes precedence.
-        name_in_python = str(value)
-        entry = mapping.get(name_in_python, default)
+        # Older rules spell true, false and null as in Python: "True", "False",
+        # "None".
+        key_in_python = str(value)
+        entry = mapping.get(key_in_python, default)
+        # The spelling of JSON takes precedence.
         if value is None:
             return mapping.get('null', entry)
         if isinstance(value, bool):
-            name_in_json = name_in_python.lower()
-            return mapping.get(name_in_json, entry)
+            key_in_json = key_in_python.lower()
+            return mapping.get(key_in_json, entry)
+        # Numbers and texts have only one spelling.
         return entry

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters on numbers: int, float, round, arithmetic, tier."""
+"""Filters on numbers: int, float, round, arithmetic, tier.
+
+A filter computes a new value from a value of a machine, e.g. ``{plugin_data.mb
+| divide(1024) | round}``. All numbers are finite: a filter neither takes nor
+returns infinity or NaN. ``problems`` checks the literal arguments of a filter
+when a rule is created; ``__call__`` computes the result for a machine.
+"""
 
 import math
 import operator
@@ -21,15 +27,15 @@ _NUMBER = {'type': 'number', 'errorMessage': _('must be a number')}
 
 
 def require_number(value: typing.Any) -> Number:
-    """Return a value if it is a finite number.
+    """Return the value if it is a finite number.
 
-    True and false do not count as numbers here. Infinity and NaN are floats,
-    but not finite, so they get a message of their own.
+    True and false do not count as numbers here, although ``bool`` is a
+    subclass of ``int``. The messages have no subject, because the engine puts
+    the name of the filter before them.
 
-    The messages have no subject, because the engine puts the name of the
-    filter before them.
-
-    :raises: :class:`.exceptions.OperationError` for any other value.
+    :param value: any value of a machine or a rule.
+    :raises: :class:`.exceptions.OperationError` if it is infinity or NaN, or
+        not a number.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise exceptions.OperationError(_('takes no number without end'))
@@ -45,28 +51,30 @@ def _too_large_error() -> exceptions.OperationError:
     return exceptions.OperationError(_('the number is too large'))
 
 
-def _read_number(value: typing.Any, *kinds: type[Number]) -> Number:
+def _read_number(value: typing.Any, *number_types: type[Number]) -> Number:
     """Read a value as a number, for the filters ``int`` and ``float``.
 
-    Python parses the text, so ``'1_0'`` is 10. ``'inf'`` and ``'nan'`` give a
-    float that is not finite, which a filter must not return.
+    Python parses texts, so ``'1_0'`` is 10. True and false are 1 and 0.
+    ``'inf'`` and ``'nan'`` give a float that is not finite, which the caller
+    must reject.
 
-    :param kinds: ``int``, ``float`` or both. The first kind that can read the
-        value is used: for both, ``'1.5'`` gives 1.5.
-    :raises: :class:`.exceptions.OperationError` if no kind can read the value,
+    :param number_types: ``int``, ``float`` or both. The first type that can
+        read the value is used: for both, ``'1.5'`` gives 1.5.
+    :raises: :class:`.exceptions.OperationError` if no type can read the value,
         or if it is neither a text, a number nor a boolean.
     """
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        # A very long text would take long to parse.
         raise exceptions.OperationError(
             _('the text is longer than %d characters') % _LONGEST_TEXT
         )
-    # Python itself reads texts, and true and false as 1 and 0.
     if not isinstance(value, str | bool):
         value = require_number(value)
-    for kind in kinds:
+    for number_type in number_types:
         try:
-            return kind(value)
+            return number_type(value)
         except ValueError:
+            # Try the next type.
             continue
         except OverflowError as exc:
             raise _too_large_error() from exc
@@ -85,9 +93,10 @@ class Int(plugin.Filter):
         ``'16'`` gives 16, and ``'1.9'`` and ``'1e0'`` give 1.
         """
         number = _read_number(value, int, float)
-        # The text may be "inf" or "nan". The comparison is False for NaN. Do
-        # not use math.isfinite(), because it fails for large integers.
-        if not abs(number) < math.inf:
+        # The text may be "inf" or "nan". A comparison with NaN is always
+        # False. Do not use math.isfinite(), which fails for large integers.
+        is_finite = abs(number) < math.inf
+        if not is_finite:
             raise exceptions.OperationError(_('"%s" is no number') % value)
         return int(number)
 
@@ -140,6 +149,11 @@ class Add(plugin.Filter):
     def __call__(self, value: typing.Any, number: typing.Any) -> Number:
         """Return the result of the operation on the value and a number.
 
+        The operation is addition here. Subclasses have another one, as
+        ``operate``.
+
+        :param value: the left operand.
+        :param number: the right operand.
         :raises: :class:`.exceptions.OperationError` if one of them is not a
             finite number, if the result is too large, or if the number is a
             divisor and zero.
@@ -184,7 +198,10 @@ class Tier(plugin.Filter):
     REARRANGES = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problem of the table when a rule is created."""
+        """Yield a problem if a literal table is invalid.
+
+        :param arguments: the literal arguments by name.
+        """
         if 'table' in arguments:
             try:
                 _check_table(arguments['table'])
@@ -200,19 +217,20 @@ class Tier(plugin.Filter):
         """Return the label of the highest bound that is not above the value.
 
         For example, in the table ``[[0, 'small'], [64, 'large']]``, 96 has the
-        label ``large``.
+        label ``large``. The bounds may be in any order. If two bounds are
+        equal, the label of the first is used.
 
+        :param table: pairs of a bound and a label.
         :param default: the result for a value below all bounds. Without a
             default, the result is missing.
         """
         number = require_number(value)
+        # The highest bound so far that is not above the number.
         highest_bound = None
         label_of_highest = default
-        # The bounds may be in any order.
         for bound, label in _check_table(table):
             if bound > number:
                 continue
-            # If bounds are equal, use the first one.
             if highest_bound is None or bound > highest_bound:
                 highest_bound = bound
                 label_of_highest = label
@@ -231,8 +249,9 @@ def _check_table(table: typing.Any) -> list[list[typing.Any]]:
     for row in table:
         if not isinstance(row, list) or len(row) != 2:
             raise _no_table_error()
-        # The bound must be a number.
-        require_number(row[0])
+        bound = row[0]
+        # Raises an error if the bound is not a number.
+        require_number(bound)
     return table
 
 

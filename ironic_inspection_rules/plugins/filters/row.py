@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Implements the filter ``row``, which returns a row of a table."""
+"""Implements the filter ``row``, which returns a row of a table.
+
+A table of a rule set has rows by key, e.g. by serial number. ``{tables.racks |
+row}`` is the row of the inspected machine, and ``{tables.racks | row('b7')}``
+is the row with the key ``b7``.
+"""
 
 import typing
 
@@ -28,7 +33,7 @@ class Row(plugin.Filter):
         """Return a row of a table, or ABSENT if no row has the key.
 
         :param view: the data of the machine by root name.
-        :param value: the table.
+        :param value: the table; it is any other value if the rule is wrong.
         :param key: the key of the row. Without it, the key is taken from the
             data of the machine, as the member ``of`` of the table specifies.
         :raises: :class:`.exceptions.OperationError` if the value is not a
@@ -39,5 +44,6 @@ class Row(plugin.Filter):
                 _('takes a table: {tables.NAME | row}')
             )
         if key is data_path.ABSENT:
+            # The rule gives no key, so return the row of this machine.
             key = value.key_of_machine(view)
-        return table.find_row_by_key(value, key, data_path.ABSENT)
+        return table.find_row_by_key(value, key, default=data_path.ABSENT)

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Filters that select items of a list by a condition."""
+"""Filters that select items of a list by a condition.
+
+``{inventory.disks | selectattr('size', 'ge', 64)}`` gives the disks whose size
+is at least 64. Its condition is ``ge``, and 64 is the operand, with which the
+condition compares the size of each disk. ``{… | select('is-true')}`` tests the
+items themselves, and has no operand.
+
+The parameters of a condition are the arguments that it declares. The first
+gets the tested value; a second one, if the condition has it, gets the operand.
+A condition such as ``eq(*values)`` has a single variadic parameter, which
+takes both.
+"""
 
 import functools
 import typing
@@ -35,9 +46,12 @@ class _Select(plugin.Filter):
     """The result of the condition for items that are kept."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Check the name of the condition, and its literal value.
+        """Check the name of the condition, and a literal operand.
 
-        A value with a field is only checked when the filter is called.
+        The operand is the argument ``value`` of the filter. If it has a
+        replacement field, it is only checked when the filter is called.
+
+        :param arguments: the literal arguments of the filter by name.
         """
         name = str(arguments.get('op'))
         conditions = _list_usable_conditions()
@@ -45,38 +59,39 @@ class _Select(plugin.Filter):
             yield 'op', suggestion.not_one_of(name, sorted(conditions))
             return
         op = conditions[name]
-        parameter = _find_parameter(op)
+        parameter = _find_operand_parameter(op)
         if 'value' not in arguments:
-            # There is no value, or it is a field. A regular expression must be
-            # literal, because a machine must not choose it.
+            # There is no operand, or it has a replacement field. A regular
+            # expression must be literal, because a machine must not choose it.
             if parameter and parameter.type is pattern.Pattern:
                 yield 'value', _('must be a regular expression')
-        elif parameter is None:
+            return
+        if parameter is None:
             yield 'value', _('is not taken by %s') % name
-        else:
-            try:
-                literals = _convert_literal(parameter, arguments['value'])
-            except exceptions.OperationError:
-                yield 'value', _('is not what %s takes') % name
-                return
-            for _argument, problem in op.problems(literals):
-                yield 'value', problem
+            return
+        try:
+            operand = _convert_literal(parameter, arguments['value'])
+        except exceptions.OperationError:
+            yield 'value', _('is not what %s takes') % name
+            return
+        # The condition itself may reject the operand, e.g. an invalid subnet.
+        for _argument, message in op.problems(operand):
+            yield 'value', message
 
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Build the filter, and check its literal arguments together.
+        """Build the filter, and check that the condition takes its operand.
 
-        :raises: :class:`.exceptions.OperationError` if the condition needs a
-            value and has none, or rejects its value.
+        :param arguments: all arguments of the filter by name. None of them has
+            replacement fields.
+        :raises: :class:`.exceptions.OperationError` if the condition needs an
+            operand and has none, or rejects its operand.
         """
-        # Call this only for its errors, so that an invalid rule is rejected.
-        # No argument has a field here, so if there is no value, it is missing.
-        _make_test(
-            arguments['op'],
-            arguments.get('value', data_path.ABSENT),
-            budget.UNLIMITED,
-        )
+        operand = arguments.get('value', data_path.ABSENT)
+        # Call this only for its errors, so that an invalid rule is rejected
+        # when it is created.
+        _make_test(arguments['op'], operand, budget.UNLIMITED)
         return super().bind(arguments)
 
     def choose(
@@ -87,12 +102,15 @@ class _Select(plugin.Filter):
         op: str,
         operand: typing.Any,
     ) -> sequence.Items:
-        """Return the items for whose value the condition gives :attr:`KEEPS`.
+        """Return the items for which the condition holds.
 
-        For example, ``choose(…, disks, sizes, 'ge', 64)`` keeps the disks
-        whose size is at least 64. For a missing value, a condition is false
-        unless it accepts missing values, e.g. ``is-none``.
+        For example, ``choose(…, disks, sizes, 'ge', 64)`` returns the disks
+        whose size is at least 64. The filters ``reject`` and ``rejectattr``
+        set :attr:`KEEPS` to False, and get the items for which it does not
+        hold. For a missing value, a condition is false unless it accepts
+        missing values, e.g. ``is-none``.
 
+        :param allowance: the budget, which is charged for every item.
         :param values: the tested value of each item: the item itself, or an
             attribute of it.
         :param op: the name of the condition.
@@ -146,17 +164,22 @@ class SelectAttribute(_Select):
 
         :param name: the name of the attribute, or names separated by dots,
             e.g. ``wwn.vendor``.
+        :param op: the name of the condition.
+        :param value: the value to compare the attribute with; ABSENT for a
+            condition that takes only one value.
         """
         path = tuple(name.split('.'))
         is_one_step = len(path) == 1
-        values = []
+        # The attribute of each item; ABSENT for an item without it.
+        attributes = []
         for item in items:
-            # Save the call for most names, which are one step into a mapping.
             if is_one_step and item.__class__ is dict:
-                values.append(item.get(name, data_path.ABSENT))
+                # This does the same as below, but faster. Most names are one
+                # step into a mapping.
+                attributes.append(item.get(name, data_path.ABSENT))
             else:
-                values.append(data_path.get(item, path))
-        return self.choose(allowance, items, values, op, value)
+                attributes.append(data_path.get(item, path))
+        return self.choose(allowance, items, attributes, op, value)
 
 
 class RejectAttribute(SelectAttribute):
@@ -176,30 +199,31 @@ def _can_test(op: registry.Op) -> bool:
     """Return whether a condition can be called with one or two values.
 
     The first value is the item or its attribute. The second value, if the
-    condition takes two, is the argument ``value`` of the filter.
+    condition takes two, is the operand. So the condition must not need the
+    data of the machine, other conditions, or a third argument.
     """
     if op.plugin.NEEDS_VIEW or isinstance(op.plugin, plugin.ConditionGroup):
-        # The condition needs the data of the machine, or other conditions.
         return False
     if not op.signature.arguments:
+        # The condition does not take any value.
         return False
-    for argument in op.signature.arguments[2:]:
-        if argument.required:
-            return False
-    return True
+    further_arguments = op.signature.arguments[2:]
+    return not any(argument.required for argument in further_arguments)
 
 
-def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
-    """Return the argument of a condition that gets ``value`` of the filter.
+def _find_operand_parameter(
+    op: registry.Op,
+) -> engine_arguments.Argument | None:
+    """Return the parameter of a condition that gets the operand.
 
-    For example, this is ``values`` of ``one-of(value, values)``.
-
-    :returns: None if the condition takes only the value that it tests.
+    * For ``eq(*values)``, it is ``values``, which takes both the tested value
+      and the operand.
+    * For ``one-of(value, values)``, it is ``values``, the second parameter.
+    * For ``is-true(value)``, which takes no operand, it is None.
     """
-    tested, *others = op.signature.arguments
-    if tested.variadic:
-        # The argument takes any number of values, as "eq" does.
-        return tested
+    first, *others = op.signature.arguments
+    if first.variadic:
+        return first
     if others:
         return others[0]
     return None
@@ -208,10 +232,13 @@ def _find_parameter(op: registry.Op) -> engine_arguments.Argument | None:
 def _convert_literal(
     parameter: engine_arguments.Argument, operand: typing.Any
 ) -> dict[str, typing.Any]:
-    """Convert ``value`` of the filter to an argument of the condition.
+    """Convert a literal operand to the type of the condition's parameter.
 
-    :param parameter: the argument of the condition.
-    :returns: the converted value by the name of the argument.
+    For example, ``{'subnet': '192.0.2.0/24'}`` for ``in-net``. A variadic
+    parameter takes a list: ``{'values': [64]}`` for ``eq``.
+
+    :param parameter: the parameter of the condition that gets the operand.
+    :returns: the converted operand by the name of the parameter.
     """
     if parameter.variadic:
         return {parameter.name: [operand]}
@@ -235,15 +262,18 @@ def _make_test(
         operand, or rejects this one.
     """
     op = _list_usable_conditions()[name]
-    parameter = _find_parameter(op)
-    has_operand = operand is not data_path.ABSENT
-    if parameter is not None and parameter.required and not has_operand:
+    parameter = _find_operand_parameter(op)
+    needs_operand = parameter is not None and parameter.required
+    if needs_operand and operand is data_path.ABSENT:
         raise exceptions.OperationError(_('%s takes a value') % name)
     test = _bind_operand(op, parameter, operand, allowance)
     if op.plugin.SEES_MISSING:
+        # "exists" distinguishes a missing value from null.
         return test, test(data_path.ABSENT)
     if op.plugin.ACCEPTS_MISSING:
+        # For "is-none" and others, a missing value counts as null.
         return test, test(None)
+    # Any other condition is false for a missing value.
     return test, False
 
 
@@ -253,9 +283,10 @@ def _bind_operand(
     operand: typing.Any,
     allowance: budget.Budget,
 ) -> Test:
-    """Bind the operand of a condition, so that it only takes the tested value.
+    """Return the condition as a function that only takes the tested value.
 
-    :param parameter: the argument that gets the operand, or None.
+    :param op: the condition.
+    :param parameter: the parameter that gets the operand, or None.
     :param operand: the value to compare with; ABSENT for none.
     :param allowance: the budget that a slow condition charges.
     :raises: :class:`.exceptions.OperationError` if the condition rejects the
@@ -266,16 +297,19 @@ def _bind_operand(
         # A condition that charges for its own work gets the budget first.
         first_arguments = [allowance]
     if parameter is not None and parameter.variadic:
-        # The condition takes any number of values, as "eq" does. If it is a
-        # relation, use its faster function for two values.
+        # The condition takes any number of values, as "eq" does. Pass it the
+        # tested value and the operand. A relation has a faster function for
+        # two values.
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)
         return functools.partial(_compare_with, compare, operand)
-    literals = {}
+    # The condition takes the tested value, and perhaps the operand, which is
+    # bound here.
+    bound_arguments = {}
     if parameter is not None and operand is not data_path.ABSENT:
-        literals = _convert_literal(parameter, operand)
-    return functools.partial(op.bind(literals), *first_arguments)
+        bound_arguments = _convert_literal(parameter, operand)
+    return functools.partial(op.bind(bound_arguments), *first_arguments)
 
 
 def _compare_with(
@@ -283,8 +317,11 @@ def _compare_with(
     operand: typing.Any,
     value: typing.Any,
 ) -> bool:
-    """Compare a value with an operand.
+    """Return whether a condition with two values holds for value and operand.
 
-    The value comes last, so that ``functools.partial`` can bind the others.
+    The tested value is the last parameter here, so that ``functools.partial``
+    can bind the others.
+
+    :param compare: the condition, which takes the tested value first.
     """
     return bool(compare(value, operand))

@@ -2,9 +2,17 @@
 
 """Network interfaces in the form that ironic-inspector's rules read.
 
-The hook ``validate_interfaces`` of ironic-inspector built them. Ironic's hook
-uses other names for the values of an interface, and with the same options it
-creates ports for other interfaces.
+The hook ``validate_interfaces`` of ironic-inspector built these interfaces.
+The inventory of Ironic has a list of interfaces, whose values have other
+names::
+
+    Ironic:           {'name': 'eth0', 'mac_address': '52:54:00:00:00:01',
+                       'ipv4_address': '192.0.2.1'}
+    ironic-inspector: {'eth0': {'mac': '52:54:00:00:00:01',
+                                'ip': '192.0.2.1', 'pxe': True, …}}
+
+The boot interface is the interface from which the machine booted (PXE). LLDP
+data are the data that a switch sends for its port.
 """
 
 import ipaddress
@@ -42,15 +50,20 @@ class Interface(dict[str, typing.Any]):
     def __missing__(self, name: str) -> typing.Any:
         """Return the value of a name that only ironic-inspector had.
 
-        These are ``ip``, the IPv4 address or else the IPv6 address; ``mac`` in
-        lower case; ``pxe``; ``client_id``, which is always null here; and
-        ``lldp_processed``.
+        Python calls this if the interface itself does not have the name.
+
+        * ``ip`` is the IPv4 address, or else the IPv6 address.
+        * ``mac`` is the MAC address in lower case.
+        * ``pxe`` is whether the machine booted from the interface.
+        * ``client_id`` is always null, because Ironic does not have it.
+        * ``lldp_processed`` are the LLDP data, if they are known.
 
         :raises: KeyError for any other name.
         """
         if name == 'ip':
-            address = self.get('ipv4_address')
-            return address or _without_scope(self.get('ipv6_address'))
+            ipv4_address = self.get('ipv4_address')
+            ipv6_address = self.get('ipv6_address')
+            return ipv4_address or _without_scope(ipv6_address)
         if name == 'mac' and isinstance(self.get('mac_address'), str):
             return self['mac_address'].lower()
         if name == 'pxe':
@@ -84,7 +97,8 @@ class Interfaces(dict[str, typing.Any]):
         value = super().__getitem__(name)
         if not isinstance(value, dict):
             return value
-        return Interface(value, self._lldp.get(name, data_path.ABSENT))
+        lldp_of_interface = self._lldp.get(name, data_path.ABSENT)
+        return Interface(value, lldp_of_interface)
 
     def values(self) -> typing.Any:
         """Return the interfaces with ironic-inspector's names."""
@@ -99,14 +113,18 @@ def read_all(
 ) -> Interfaces:
     """Return the interfaces of an inventory by name.
 
-    Interfaces without a name or a MAC address are skipped. Each interface gets
-    the value ``pxe_enabled``, which is whether the machine booted from it.
+    Interfaces without a name or a valid MAC address are skipped. The others
+    get the value ``pxe_enabled``, which is whether the machine booted from
+    them.
 
     :param interfaces: ``interfaces`` of the inventory. The machine has sent
         it, so it may be of any type.
     :param boot: the MAC address that the machine booted from, in lower case;
         None if unknown.
-    :raises: KeyError if no interface is left.
+    :param lldp: the LLDP data by name of an interface.
+    :param allowance: the budget of the phase, which is charged for the number
+        of interfaces.
+    :raises: KeyError if there are no interfaces, as for any missing value.
     """
     if not isinstance(interfaces, list):
         raise KeyError('interfaces')
@@ -119,7 +137,8 @@ def read_all(
         mac = interface.get('mac_address')
         if not isinstance(name, str) or not isinstance(mac, str):
             continue
-        if name and _MAC.fullmatch(mac.lower()):
+        is_mac_valid = _MAC.fullmatch(mac.lower()) is not None
+        if name and is_mac_valid:
             is_boot_interface = mac.lower() == boot
             by_name[name] = {**interface, 'pxe_enabled': is_boot_interface}
     if not by_name:
@@ -143,7 +162,8 @@ def choose_suitable(
 
     :param boot: the MAC address that the machine booted from, in lower case;
         None if unknown.
-    :param has_hook_chosen: whether that hook has chosen the interfaces.
+    :param has_hook_chosen: whether the interfaces are those that the hook has
+        chosen, instead of all interfaces of the inventory.
     :raises: KeyError if no interface is suitable.
     """
     by_name = {}
@@ -151,6 +171,7 @@ def choose_suitable(
     for name in interfaces:
         interface = interfaces[name]
         if not isinstance(interface, Interface):
+            # The value of the machine is not a mapping.
             continue
         if _is_loopback(name, interface['ip']):
             continue
@@ -174,34 +195,39 @@ def choose_suitable(
 def boot_mac(document: Container) -> str | None:
     """Return the MAC address that a machine booted from, in lower case.
 
-    It is the value ``boot_interface``, or else ``pxe_interface`` of the
-    inventory. pxelinux writes it as ``01-aa-bb-cc-dd-ee-ff``, with the type of
-    the hardware in front, which gives ``aa:bb:cc:dd:ee:ff``.
+    It is the value ``boot_interface``, or else
+    ``inventory.boot.pxe_interface``. The boot loader pxelinux writes it with
+    dashes, and with the type of the hardware in front:
+    ``01-AA-BB-CC-DD-EE-FF`` gives ``aa:bb:cc:dd:ee:ff``.
 
     :param document: the data of the machine in the form of ironic-inspector.
-    :returns: None if there is no such text.
+    :returns: None if the machine has sent no such text.
     """
-    mac = document.get('boot_interface') or data_path.get(
-        document, ('inventory', 'boot', 'pxe_interface')
-    )
+    mac = document.get('boot_interface')
+    if not mac:
+        path = ('inventory', 'boot', 'pxe_interface')
+        mac = data_path.get(document, path)
     if not isinstance(mac, str) or not mac:
         return None
     if '-' in mac:
-        _hardware_type, _dash, address = mac.partition('-')
-        mac = address.replace('-', ':')
+        _hardware_type, _dash, mac = mac.partition('-')
+        mac = mac.replace('-', ':')
     return mac.lower()
 
 
 def _is_loopback(name: str, address: typing.Any) -> bool:
     """Return whether an interface is a loopback interface.
 
-    :param address: its IP address, or any other value.
+    :param name: the name of the interface, e.g. ``eth0``.
+    :param address: its IP address. The machine has sent it, so it may be any
+        other value.
     """
     if name == 'lo':
         return True
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
+        # It is not an IP address.
         return False
 
 
