@@ -2,6 +2,12 @@
 
 """Conditions that compare values: eq, lt, version-lt, one-of.
 
+A comparison takes any number of values, and holds if its relation holds
+between each value and the next: ``lt`` holds for 1, 2, 3. ``facts`` says what
+is known of fields if a condition holds: ``lt`` of ``{inventory.cpu.count}``
+and 16 yields the fact that this field is ``lt`` 16. Tools such as ``lint``
+compare the facts of rules.
+
 Versions are compared as in rpm (rpmvercmp of rpm 4.18). Runs of digits compare
 as numbers and are newer than letters, and otherwise the longer of two versions
 is newer. ``~`` sorts before the end of a version, and ``^`` after it. All
@@ -44,9 +50,9 @@ VersionKey = tuple[tuple[typing.Any, ...], ...]
 def as_number(text: str) -> int | float | None:
     """Read text as a number, to compare it with a number.
 
-    White space around the number is allowed. The text is not a number if it
-    has more than 300 digits before or after the point or more than four in the
-    exponent, or if the number exceeds the range of a float.
+    White space around the number is allowed. A number with very many digits
+    (more than 300 before or after the point, or more than four in the
+    exponent), or outside the range of a float, is not read.
 
     :returns: 16 for ``' 16 '``, 1.5 for ``'1.5'``, None for ``'16 GiB'``.
     """
@@ -61,36 +67,40 @@ def as_number(text: str) -> int | float | None:
 def version_key(version: str) -> VersionKey:
     """Return a sort key for a version, with a tuple for each part.
 
-    ``1.0~rc1`` has the key ``((4, 1, '1'), (4, 0, ''), (0,), (3, 'rc'), (4, 1,
-    '1'), (1,))``. The first number of a tuple is the rank of its kind: ``~``
-    (0), the end of the version (1), ``^`` (2), letters (3), digits (4). So
-    1.0~rc1 comes before 1.0, and 1.0^fix comes after 1.0 but before 1.0.1.
-    Separators and leading zeros make no difference: 1.01 has the same key as
-    1-1.
+    ``1.0~rc1`` has the key::
+
+        ((4, 1, '1'), (4, 0, ''), (0,), (3, 'rc'), (4, 1, '1'), (1,))
+
+    The first number of a tuple is the rank of its kind: ``~`` (0), the end of
+    the version (1), ``^`` (2), letters (3), digits (4). So 1.0~rc1 comes
+    before 1.0, and 1.0^fix comes after 1.0 but before 1.0.1. Separators and
+    leading zeros make no difference: 1.01 has the same key as 1-1.
     """
-    parts: list[tuple[typing.Any, ...]] = []
+    key: list[tuple[typing.Any, ...]] = []
     for part in _VERSION_PART.finditer(version):
         if part['mark']:
-            parts.append(_PARTS_OF_MARKS[part['mark']])
+            key.append(_PARTS_OF_MARKS[part['mark']])
         elif part['digits']:
-            # Keep the number as text, because a machine may send more digits
-            # than Python reads. The longer number is larger.
+            # Compare numbers first by their length, and then as text. Do not
+            # convert them, because a machine may send more digits than Python
+            # reads.
             digits = part['digits'].lstrip('0')
-            parts.append((_RANK_OF_DIGITS, len(digits), digits))
+            key.append((_RANK_OF_DIGITS, len(digits), digits))
         else:
-            parts.append((_RANK_OF_LETTERS, part[0]))
-    return (*parts, _END_OF_VERSION)
+            letters = part[0]
+            key.append((_RANK_OF_LETTERS, letters))
+    return (*key, _END_OF_VERSION)
 
 
 def _make_comparable(
     first: typing.Any, second: typing.Any
 ) -> tuple[typing.Any, typing.Any]:
-    """Convert a text that is compared with a number to a number.
+    """Convert a text to a number if the other value is a number.
 
-    For example, ``('16', 8)`` becomes ``(16, 8)``.
+    For example, ``('16', 8)`` becomes ``(16, 8)``. Both values are unchanged
+    if they have other types, or if the text is not a number.
 
-    :returns: both values, in order. They are unchanged if they have other
-        types, or if the text is not a number.
+    :returns: both values, in the given order.
     """
     if isinstance(first, str) and _is_number(second):
         number = as_number(first)
@@ -110,6 +120,7 @@ def _is_number(value: typing.Any) -> bool:
 
 def equal(left: typing.Any, right: typing.Any) -> bool:
     """Return whether ``eq`` considers two values equal, e.g. 16 and "16"."""
+    # Values of the same class need no conversion.
     if left.__class__ is not right.__class__:
         left, right = _make_comparable(left, right)
     are_equal: bool = left == right
@@ -136,10 +147,17 @@ class ValueComparison(plugin.Relation):
     ) -> plugin.Facts:
         """Yield the relation of each value to the next value.
 
-        For example, ``lt`` of 4, ``{inventory.cpu.count}`` and 16 states two
-        facts: 4 is less than the field, and the field is less than 16. With
-        ``force_strings`` there are no facts, because it compares 5 and "5.0"
-        as text, but a fact says how the values themselves compare.
+        For example, ``lt`` of 4, ``{inventory.cpu.count}`` and 16 yields two
+        facts: 4 is less than the field, and the field is less than 16. The
+        inverted condition ``! lt`` of the field and 16 yields that the field
+        is ``ge`` 16, or cannot be ordered with 16 (``unordered``).
+
+        Nothing is yielded in two cases. With ``force_strings``, 5 and "5.0"
+        are compared as text, but a fact compares the values themselves. And if
+        an inverted condition has three values or more, it is unknown which of
+        its relations does not hold.
+
+        :param arguments: all arguments as the rule has them, by name.
         """
         values = arguments.get('values')
         if not isinstance(values, list) or arguments.get('force_strings'):
@@ -148,11 +166,10 @@ class ValueComparison(plugin.Relation):
         unordered = False
         if inverted:
             if len(values) != 2:
-                # Three values have two relations, and it is unknown which of
-                # them does not hold.
                 return
             relation = plugin.OPPOSITES[relation]
-            # "!lt" also holds for values without a common order.
+            # "! lt" also holds for values that cannot be ordered, e.g. null
+            # and 16.
             unordered = relation not in ('eq', 'ne')
         for left, right in itertools.pairwise(values):
             yield plugin.Fact(left, relation, right, unordered=unordered)
@@ -166,16 +183,18 @@ class ValueComparison(plugin.Relation):
     ) -> bool:
         """Return whether the relation holds between each value and the next.
 
-        If the only value is a list, its items are the values. The relation
+        If the only value is a list, its items are the values. The condition
         always holds for a single value.
 
-        :param allowance: the budget that pays for values converted to text.
+        :param allowance: the budget, which is charged for values converted to
+            text.
         :param force_strings: whether to compare values as text.
         """
         for left, right in self.pairs(values):
             if force_strings:
                 left = str(left)
                 right = str(right)
+                # The text of a large list or mapping may be long.
                 allowance.make_text(len(left))
                 allowance.make_text(len(right))
             if not self.holds(left, right):
@@ -249,9 +268,11 @@ class VersionComparison(plugin.Relation):
     """The function from ``operator`` that compares two keys."""
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield a problem for each value that is not text.
+        """Yield a problem for each literal value that is not text.
 
-        An unquoted 1.10 in YAML is the number 1.1.
+        For example, an unquoted 1.10 in YAML is the number 1.1.
+
+        :param arguments: the literal arguments by name.
         """
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
@@ -261,10 +282,14 @@ class VersionComparison(plugin.Relation):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the relation of each version to the next version."""
+        """Yield the relation of each version to the next version.
+
+        ``version-lt`` of a field and "2.10" yields that the field is
+        ``version-lt`` "2.10". Nothing is yielded for the inverted condition.
+        It also holds for values that are not text, which a fact cannot
+        express.
+        """
         if inverted:
-            # The inverted condition also holds for values that are not text,
-            # which a fact cannot express.
             return
         relation = f'{plugin.VERSION}{self.compare.__name__}'
         for left, right in self.pairs(arguments.get('values') or ()):
@@ -277,7 +302,9 @@ class VersionComparison(plugin.Relation):
         """
         if left.__class__ is not str or right.__class__ is not str:
             return False
-        return bool(self.compare(version_key(left), version_key(right)))
+        left_key = version_key(left)
+        right_key = version_key(right)
+        return bool(self.compare(left_key, right_key))
 
 
 class VersionEqual(VersionComparison):

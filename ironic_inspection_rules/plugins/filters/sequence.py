@@ -2,7 +2,10 @@
 
 """Filters on lists.
 
-These are join, length, sum, min, max, first, last, unique, sort and map.
+These are join, length, sum, min, max, first, last, unique, sort and map. Their
+meaning is that of Jinja2. Most take an attribute of the items instead of the
+items themselves: ``{inventory.disks | sum('size')}``. If an item lacks the
+attribute, the result is missing, which ABSENT stands for.
 """
 
 import typing
@@ -35,8 +38,8 @@ def list_attributes(
     For example, the attribute ``size`` of ``[{'size': 1}, {'size': 2}]`` gives
     ``[1, 2]``.
 
-    :param attribute: a name, or names separated by dots; None for the items
-        themselves.
+    :param attribute: a name, or names separated by dots, e.g. ``wwn.vendor``;
+        None for the items themselves.
     :param default: the value for an item without the attribute.
     :returns: the values; :data:`.path.ABSENT` if an item lacks the attribute
         and there is no default.
@@ -54,9 +57,10 @@ def list_attributes(
     for item in items:
         value = data_path.get(item, path)
         if value is data_path.ABSENT:
-            if default is data_path.ABSENT:
-                return data_path.ABSENT
             value = default
+        if value is data_path.ABSENT:
+            # There is no default either.
+            return data_path.ABSENT
         values.append(value)
     return values
 
@@ -64,13 +68,14 @@ def list_attributes(
 def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
     """Return the error for values that cannot be ordered.
 
-    For example, it says "cannot compare a number with text" for the first
-    attribute with values of several kinds.
+    If the values of an attribute are of several kinds, the message is e.g.
+    "cannot compare a number with text". Otherwise they are all of a kind
+    without an order, e.g. mappings.
 
     :param columns: a list for each attribute, with the values of all items.
     """
-    for column in columns:
-        kinds = sorted({suggestion.kind_of(value) for value in column})
+    for values in columns:
+        kinds = sorted({suggestion.kind_of(value) for value in values})
         if len(kinds) > 1:
             return exceptions.OperationError(
                 _('cannot compare %s') % _(' with ').join(kinds)
@@ -105,14 +110,18 @@ class Join(plugin.Filter):
     ) -> typing.Any:
         """Return the joined text of all items, or of one of their attributes.
 
-        The result is missing if an item lacks the attribute.
+        :param allowance: the budget, which is charged for the length of the
+            result.
+        :param sep: the text between two items.
+        :param attribute: the name of the attribute; None for the items.
+        :returns: the text; ABSENT if an item lacks the attribute.
         """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
             return data_path.ABSENT
-        # Pay before building the text, because a long separator can make it
-        # far longer than its items. This loop keeps the text of only one item
-        # at a time in memory.
+        # Charge the budget before building the text, because a long separator
+        # can make it far longer than its items. This loop keeps the text of
+        # only one item at a time in memory.
         length = 0
         for value in values:
             length += len(str(value)) + len(sep)
@@ -153,7 +162,10 @@ class Sum(plugin.Filter):
     ) -> typing.Any:
         """Return the sum of all items, or of one of their attributes.
 
-        The result is missing if an item lacks the attribute.
+        :param attribute: the name of the attribute; None for the items.
+        :returns: the sum; ABSENT if an item lacks the attribute.
+        :raises: :class:`.exceptions.OperationError` if a value is not a
+            number, or the sum is too large.
         """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
@@ -197,10 +209,12 @@ class _Extreme(plugin.Filter):
         if values is data_path.ABSENT or not values:
             return data_path.ABSENT
         keys = [ignore_case(value) for value in values]
+        min_or_max = type(self).choose
         try:
-            extreme_key = type(self).choose(keys)
+            extreme_key = min_or_max(keys)
         except TypeError as exc:
             raise _no_order_error([keys]) from exc
+        # The keys are in the order of the items.
         return items[keys.index(extreme_key)]
 
 
@@ -249,10 +263,14 @@ class Unique(plugin.Filter):
     def __call__(
         self, items: Items, attribute: typing.Any = None
     ) -> typing.Any:
-        """Return the first item with each value, in the order of the items.
+        """Return the items without repetitions, in their order.
 
-        ``['a', 'A', 'b']`` gives ``['a', 'b']``. The result is missing if an
-        item lacks the attribute.
+        Of several items with equal values, the first is kept: ``['a', 'A',
+        'b']`` gives ``['a', 'b']``.
+
+        :param attribute: the attribute whose values are compared; None to
+            compare the items themselves.
+        :returns: a list; ABSENT if an item lacks the attribute.
         """
         values = list_attributes(items, attribute)
         if values is data_path.ABSENT:
@@ -260,7 +278,7 @@ class Unique(plugin.Filter):
         item_by_key: dict[typing.Any, typing.Any] = {}
         for value, item in zip(values, items, strict=True):
             key = _key_of_equal_values(ignore_case(value))
-            # If several items have equal values, keep the first one.
+            # This keeps the first item of the key.
             item_by_key.setdefault(key, item)
         return list(item_by_key.values())
 
@@ -271,8 +289,8 @@ def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
     As in Jinja2, 1, 1.0 and true have the same key. But ``[1]`` and ``[true]``
     have different keys.
     """
-    # Convert these values to one type first, because data_path.identity()
-    # distinguishes 1, 1.0 and true.
+    # data_path.identity() distinguishes 1, 1.0 and true, so convert them to
+    # integers.
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -303,36 +321,41 @@ class Sort(plugin.Filter):
     ) -> typing.Any:
         """Return the items in order; missing if any item lacks an attribute.
 
+        :param allowance: the budget, which is charged for the work.
         :param attribute: the name of the attribute to sort by, or several
-            names separated by commas. A later attribute counts only for items
-            whose earlier attributes are equal.
+            names separated by commas; None to sort by the items themselves. A
+            later attribute counts only for items whose earlier attributes are
+            equal.
+        :param reverse: whether the largest item comes first.
         :raises: :class:`.exceptions.OperationError` for values that cannot be
             ordered, e.g. a text and a number.
         """
         names = [attribute]
         if isinstance(attribute, str):
             names = attribute.split(',')
+        # One list per attribute, with the values of all items.
         columns = []
         for name in names:
             values = list_attributes(items, name)
             if values is data_path.ABSENT:
                 return data_path.ABSENT
-            # Charge for each name, because the names may come from a machine,
-            # which can then choose how many there are. A name costs one
-            # operation, and so do four items.
+            # Charge for every name, because a machine may have sent the names,
+            # and any number of them. A name costs one operation, and one more
+            # for every four items.
             allowance.spend(1 + len(items) // 4)
             columns.append([ignore_case(value) for value in values])
-        # Build one tuple per item, with its values for all attributes. As in
-        # Jinja2, comparing two tuples compares only the first values that
-        # differ. So equal values, e.g. null and null, need no order.
+        # One tuple per item, with its values of all attributes. As in Jinja2,
+        # Python compares only the first values of two tuples that differ, so
+        # equal values such as null and null need no order.
         keys = list(zip(*columns, strict=True))
         try:
-            order = sorted(
+            # Sort the indexes of the items by the keys of the items.
+            sorted_indexes = sorted(
                 range(len(items)), key=keys.__getitem__, reverse=reverse
             )
         except TypeError as exc:
             raise _no_order_error(columns) from exc
-        return [items[index] for index in order]
+        return [items[index] for index in sorted_indexes]
 
 
 class Map(plugin.Filter):
@@ -356,6 +379,7 @@ class Map(plugin.Filter):
 
         :param filter: a function that applies the filter to an item; None to
             use an attribute instead.
+        :param attribute: the name of the attribute.
         :param default: the value for an item without the attribute.
         :returns: a list of the results; ABSENT if one of them is missing.
         """
@@ -369,11 +393,11 @@ class Map(plugin.Filter):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield a problem unless either a filter or an attribute is given.
 
-        A message begins with the name of the argument, so this one reads
-        "attribute or the name of a filter is expected".
+        The rule must have one of them, not both. A message begins with the
+        name of the argument, so this one reads "attribute or the name of a
+        filter is expected".
         """
         has_filter = 'filter' in arguments
         has_attribute = 'attribute' in arguments
-        is_one_given = has_filter != has_attribute
-        if not is_one_given:
+        if has_filter == has_attribute:
             yield 'attribute', _('or the name of a filter is expected')

@@ -3,7 +3,12 @@
 """Filters on text.
 
 These are lower, upper, trim, replace, split, regex_search, regex_replace, date
-and trait.
+and trait. ``{inventory.system_vendor.product_name | upper | trait}`` gives the
+name of a trait. ABSENT stands for a missing result.
+
+``problems`` checks the literal arguments of a filter when a rule is created;
+``__call__`` computes the result for a machine. A filter that may build a long
+text charges the budget of the phase before it builds the text.
 """
 
 import datetime
@@ -34,6 +39,7 @@ _GROUP_REFERENCE = re.compile(r'\\(?:g<(?P<name>\w+)>|(?P<number>[0-9]+))\Z')
 def as_text(value: typing.Any, accepts_numbers: bool = True) -> str:
     """Return text as it is, and a number as its text: ``16`` for 16.
 
+    :param value: any value of a machine or a rule.
     :param accepts_numbers: False to reject numbers.
     :raises: :class:`.exceptions.OperationError` for any other value.
     """
@@ -117,15 +123,18 @@ class Replace(plugin.Filter):
     ) -> str:
         """Return the text with one text replaced by another.
 
+        :param allowance: the budget, which is charged for the length of the
+            result.
         :param count: the maximum number of replacements, from the left; a
             negative number for all.
         """
         text = as_text(value)
-        times = text.count(old)
-        if 0 <= count < times:
-            times = count
-        # Pay before building the text, which may be far longer than its parts.
-        allowance.make_text(len(text) + times * len(new))
+        replacements = text.count(old)
+        if 0 <= count < replacements:
+            replacements = count
+        # The result is at most this long. Charge the budget before building
+        # it, because it may be far longer than the text.
+        allowance.make_text(len(text) + replacements * len(new))
         return text.replace(old, new, count)
 
     def bind(
@@ -133,22 +142,25 @@ class Replace(plugin.Filter):
     ) -> typing.Callable[..., typing.Any]:
         """Return the filter as a function of a budget and a text.
 
-        The function is faster for short text. The budget charges nothing for a
-        result of up to 255 characters, so if the result cannot be longer, its
-        length need not be computed.
+        The function is faster for short text. A result of up to 255 characters
+        costs nothing, so if the result cannot be longer, its length need not
+        be computed.
+
+        :param arguments: all arguments by name. None of them has replacement
+            fields.
         """
         replace_and_charge = super().bind(arguments)
         old = arguments['old']
         new = arguments['new']
         count = arguments.get('count', -1)
         # The result is longest if "old" is empty: then "new" is inserted
-        # before each character and at the end. Even that result is free if
-        # (length + 1) * len(new) + length <= 255, which holds for texts of at
-        # most this length.
+        # before each character and at the end. The result of a text then has
+        # (length + 1) * len(new) + length characters. This is at most 255 for
+        # texts of at most this length:
         longest_free = (_FREE_LENGTH - len(new)) // (len(new) + 1)
 
         def replace(allowance: budget.Budget, value: typing.Any) -> typing.Any:
-            """Replace for free in a short text, else pay for the result."""
+            """Return the new text; charge the budget if it may be long."""
             if value.__class__ is str and len(value) <= longest_free:
                 return value.replace(old, new, count)
             return replace_and_charge(allowance, value)
@@ -181,40 +193,44 @@ class Split(plugin.Filter):
     ) -> list[str]:
         """Return the parts of a text.
 
+        :param allowance: the budget, which is charged for the number of parts.
         :param sep: the separator; None for runs of blanks.
         """
-        # Reject numbers: 2.10 that was read as a number is 2.1, so it has lost
-        # a digit already.
+        # Reject numbers: a version 2.10 that was read as a number is 2.1, so
+        # it has lost a digit already.
         text = as_text(value, accepts_numbers=False)
+        # Every separator adds a part to the list. Compute how many separators
+        # there are at most.
         if sep is None:
-            # The separators are runs of blanks. Each run that separates two
-            # parts is followed by at least one other character, so there are
-            # at most half as many of these runs as characters.
+            # Every run of blanks between two parts is followed by another
+            # character, so there are at most half as many runs as characters.
             most_separators = len(text) // 2
         else:
             most_separators = text.count(sep)
-        # Each separator adds a part to the list. Each part is a Python object,
-        # which takes more memory than its characters. Charge one operation
-        # for four parts, as the budget does for the items of a list. Pay
-        # before the split, so that a list that is too long is never built.
+        # Four parts cost one operation, like four items of any list. Charge
+        # the budget before the split, so that a list that is too long is never
+        # built.
         allowance.spend(most_separators // 4)
         return text.split(sep)
 
 
-def _parse_group(written: typing.Any) -> typing.Any:
+def _parse_group(written_group: typing.Any) -> typing.Any:
     """Return the number or the name of a group of a regular expression.
 
-    ``\\1`` gives 1, ``\\g<vendor>`` gives ``vendor``, and ``2`` gives 2.
+    ``\\1`` gives 1, ``\\g<vendor>`` gives ``vendor``, and ``"2"`` gives 2.
 
-    :param written: a number, a name, or a reference to a group.
+    :param written_group: a number, a name, or a reference to a group, as in a
+        rule.
     """
-    if not isinstance(written, str):
-        return written
-    group = written
-    reference = _GROUP_REFERENCE.match(written)
+    if not isinstance(written_group, str):
+        # It is a number.
+        return written_group
+    group = written_group
+    reference = _GROUP_REFERENCE.match(written_group)
     if reference is not None:
         group = reference['name'] or reference['number']
-    if group.isascii() and group.isdecimal():
+    is_number = group.isascii() and group.isdecimal()
+    if is_number:
         return int(group)
     return group
 
@@ -250,6 +266,9 @@ class RegexSearch(plugin.Filter):
 
         For example, in ``Xeon 6430`` the expression ``Xeon ([0-9]+)`` matches
         ``Xeon 6430``, and its group 1 is ``6430``.
+
+        :param allowance: the budget, which is charged for the search.
+        :param group: the number or the name of a group; 0 for the whole match.
         """
         match = regex.find('search', as_text(value), allowance)
         if match is None:
@@ -269,13 +288,17 @@ class RegexReplace(plugin.Filter):
     PAYS = True
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problem of a replacement when a rule is created.
+        """Yield a problem if the replacement refers to an unknown group.
 
-        The replacement may refer to a group that the regular expression lacks.
-        Nothing is checked if either of them has a field.
+        For example, the expression ``([0-9]+)`` has no group ``\\2``. Nothing
+        is checked if the expression or the replacement has a replacement
+        field.
+
+        :param arguments: the literal arguments by name.
         """
         regex = arguments.get('regex')
         replacement = arguments.get('replacement')
+        # Both must be literal. A literal expression is a Pattern here.
         if isinstance(regex, pattern.Pattern) and replacement is not None:
             try:
                 regex.check_replacement(replacement)
@@ -316,16 +339,23 @@ class Date(plugin.Filter):
     }
 
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
-        """Yield the problems of the format when a rule is created."""
-        written = arguments['format']
+        """Yield the problems of the format when a rule is created.
+
+        It must have at least one part such as ``%Y``, and only known parts.
+
+        :param arguments: the literal arguments by name; the format is always
+            literal.
+        """
+        date_format = arguments['format']
         # "%%Y" is a percent sign and a Y, not a year.
-        if not re.search(_DIRECTIVE, written.replace('%%', '')):
-            yield 'format', _('"%s" has no part such as %%Y') % written
+        if not re.search(_DIRECTIVE, date_format.replace('%%', '')):
+            yield 'format', _('"%s" has no part such as %%Y') % date_format
         try:
             # A valid format can parse any date that it has formatted.
-            datetime.datetime.strptime(_SOME_DAY.strftime(written), written)
+            text = _SOME_DAY.strftime(date_format)
+            datetime.datetime.strptime(text, date_format)
         except (ValueError, re.error):
-            yield 'format', _('"%s" is no format of a date') % written
+            yield 'format', _('"%s" is no format of a date') % date_format
 
     def __call__(self, value: typing.Any, format: str) -> str:
         """Return the date in ISO 8601, with the time if the format has one.
@@ -336,21 +366,23 @@ class Date(plugin.Filter):
         :raises: :class:`.exceptions.OperationError` if the text is not a date
             in this format.
         """
-        if len(as_text(value, accepts_numbers=False)) > _LONGEST_DATE:
+        text = as_text(value, accepts_numbers=False)
+        if len(text) > _LONGEST_DATE:
             raise exceptions.OperationError(
                 _('the text is longer than %d characters') % _LONGEST_DATE
             )
         try:
-            date = datetime.datetime.strptime(value, format)
+            date_and_time = datetime.datetime.strptime(text, format)
         except ValueError as exc:
             raise exceptions.OperationError(
                 _('"%(value)s" is no date of the format "%(format)s"')
-                % {'value': value, 'format': format}
+                % {'value': text, 'format': format}
             ) from exc
         # "%%H" is a percent sign and an H, not an hour.
-        if _TIME_DIRECTIVE.search(format.replace('%%', '')):
-            return date.isoformat()
-        return date.date().isoformat()
+        has_time = _TIME_DIRECTIVE.search(format.replace('%%', ''))
+        if has_time:
+            return date_and_time.isoformat()
+        return date_and_time.date().isoformat()
 
 
 class Trait(plugin.Filter):
@@ -365,8 +397,11 @@ class Trait(plugin.Filter):
     def __call__(self, value: typing.Any) -> str | data_path.Absent:
         """Return a text as the name of a trait.
 
-        ``Fast disk`` becomes ``CUSTOM_FAST_DISK``, and ``!`` is missing.
+        * ``Fast disk`` becomes ``CUSTOM_FAST_DISK``.
+        * ``hw-cpu-x86-vmx`` becomes ``HW_CPU_X86_VMX``, which os-traits has.
+        * ``!`` gives ABSENT, because no letter or digit is left.
         """
+        # Every run of other characters becomes one underscore.
         name = _NOT_IN_TRAITS.sub('_', as_text(value).upper())
         if not name.strip('_'):
             return data_path.ABSENT

@@ -4,7 +4,17 @@
 
 They are ops like all others. Their arguments have the names that
 ironic-inspector used, and the names of their classes begin with
-``Inspector``. They fail if a field in ``{data[…]}`` does not exist.
+``Inspector``::
+
+    {'op': 'inspector-set-attribute',
+     'args': {'path': '/extra/cpus', 'value': '{data[cpus]}'}}
+
+The fields of a value, e.g. ``{data[cpus]}``, are filled in with the data of
+the machine in the form of ironic-inspector. An action fails if a field does
+not exist. An action changes the target, which is the data of the machine; the
+view has the same data as the rule sees them, perhaps with masked secrets.
+``writes`` declares what an action changes, for tools such as ``lint``, and
+``revert`` undoes an action when its rule no longer matches.
 """
 
 import typing
@@ -54,13 +64,16 @@ class PathAction(FormattedAction):
             yield 'path', str(exc)
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        """Yield the write at the path.
+        """Yield the declaration that the action writes at the path.
 
         A value without fields is declared as the node will have it, e.g. "yes"
         at ``/retired`` is declared as true.
+
+        :param arguments: all arguments as the rule has them, by name.
         """
         path = arguments['path']
         if not isinstance(path, str):
+            # The rule is wrong, which its validation reports.
             return
         pointer = _as_pointer(path)
         value = arguments['value']
@@ -78,9 +91,11 @@ class InspectorSetAttribute(PathAction):
     """
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        """Yield the write at the path.
+        """Yield the declaration that the action writes at the path.
 
-        If it sets the driver, yield the writes that reset all interfaces too.
+        If it sets the driver, also yield that it resets all interfaces.
+
+        :param arguments: all arguments as the rule has them, by name.
         """
         yield from super().writes(arguments)
         path = arguments['path']
@@ -88,6 +103,7 @@ class InspectorSetAttribute(PathAction):
             data_path.parse(_as_pointer(path)) == _DRIVER
         )
         if is_driver and arguments['reset_interfaces']:
+            # Null stands for the default interface of the new driver.
             for name in _INTERFACES:
                 yield plugin.Write('node', f'/{name}', None)
 
@@ -105,6 +121,7 @@ class InspectorSetAttribute(PathAction):
         In a list, the value is inserted at the index, like ``add`` of a JSON
         patch.
 
+        :param value: the value in the rule, whose fields are filled in.
         :param reset_interfaces: whether to reset the interfaces to their
             defaults if the driver is set.
         :raises: :class:`.exceptions.OperationError` if a field in the value
@@ -115,10 +132,11 @@ class InspectorSetAttribute(PathAction):
         tokens = _read_path(path)
         if tokens == _DRIVER and reset_interfaces:
             for name in _INTERFACES:
-                # Null makes an interface the default of the new driver.
+                # Null stands for the default interface of the new driver.
                 if isinstance(target.get(_NODE, (name,)), str):
                     target.set(_NODE, (name,), None)
-        _add(target, tokens, _fill_in(target, view, value))
+        value_to_set = _fill_in(target, view, value)
+        _add(target, tokens, value_to_set)
 
     def revert(
         self,
@@ -129,17 +147,21 @@ class InspectorSetAttribute(PathAction):
     ) -> None:
         """Undo what the action set when its rule matched earlier.
 
-        :param cleanup: the value to set. If it is None, remove the current
-            value, or set a whole attribute to its default. The driver is kept
-            then, because a node needs a driver.
+        * If there is a cleanup value, it is set.
+        * Otherwise, a value inside an attribute is removed.
+        * Otherwise, a whole attribute is set to its default. Only the driver
+          is kept, because a node needs a driver.
+
+        :param cleanup: the cleanup value; None if there is none.
         """
         tokens = _read_path(path)
+        is_inside_attribute = len(tokens) > 1
         if cleanup is not None:
             _add(target, tokens, cleanup)
-        elif len(tokens) > 1:
+        elif is_inside_attribute:
             target.unset(_NODE, tokens)
         elif tokens != _DRIVER:
-            # Null stands for the default of a whole attribute.
+            # Reading null gives the default of a whole attribute.
             default = schema.read_value(tokens, None, schema.NODE)
             target.set(_NODE, tokens, default)
 
@@ -159,8 +181,10 @@ class InspectorExtendAttribute(PathAction):
     ) -> None:
         """Append the value to the list at a path, or create a new list.
 
-        If the path has three or more steps, a new list replaces any value.
+        If the path has three or more steps, a new list replaces any value
+        there, as ironic-inspector did.
 
+        :param value: the value in the rule, whose fields are filled in.
         :param unique: whether to leave the list unchanged if it already has
             the value.
         :raises: :class:`.exceptions.OperationError` if the value at the path
@@ -168,8 +192,8 @@ class InspectorExtendAttribute(PathAction):
         """
         tokens = _read_path(path)
         items: typing.Any = data_path.ABSENT
-        # ironic-inspector behaved like this: it replaced a list that is more
-        # than two steps deep with a new list.
+        # ironic-inspector only looked for a list at "/extra" or "/extra/a",
+        # not deeper.
         if len(tokens) <= 2:
             items = target.get(_NODE, tokens)
         if items is data_path.ABSENT:
@@ -201,11 +225,16 @@ class InspectorSetCapability(FormattedAction):
     """``inspector-set-capability``: set a capability; null removes it."""
 
     def writes(self, arguments: plugin.Arguments) -> plugin.Writes:
-        """Yield the capabilities that are set or removed.
+        """Yield the declarations of the capabilities that are set or removed.
 
-        Usually there is one. But a comma ends a value, so for the name ``a``
-        and the value ``1,b:2`` there are two: ``a`` with ``1``, and ``b`` with
-        ``2``.
+        * The value null removes the capability.
+        * A value with fields is declared as it is, because it is only known on
+          a machine.
+        * Any other value may set several capabilities, because a comma ends a
+          value. For the name ``a`` and the value ``1,b:2``, they are ``a``
+          with ``1``, and ``b`` with ``2``.
+
+        :param arguments: all arguments as the rule has them, by name.
         """
         name = arguments['name']
         value = arguments['value']
@@ -214,15 +243,17 @@ class InspectorSetCapability(FormattedAction):
                 'capability', name, data_path.ABSENT, argument='name'
             )
             return
-        if list(text.fields(value)):
-            # The value is only known on a machine. It cannot contain a comma
-            # from a field there, because __call__ rejects that.
+        has_fields = bool(list(text.fields(value)))
+        if has_fields:
+            # This is a single capability: __call__ rejects a comma that comes
+            # from the data of a machine.
             yield plugin.Write('capability', name, value, argument='name')
             return
-        for item in f'{name}:{value}'.split(','):
-            item_name, _colon, item_value = item.partition(':')
-            if item_name.strip():
-                yield capability.declare(item_name, item_value)
+        for one_capability in f'{name}:{value}'.split(','):
+            one_name, _colon, one_value = one_capability.partition(':')
+            # There may be nothing between two commas.
+            if one_name.strip():
+                yield capability.declare(one_name, one_value)
 
     def __call__(
         self,
@@ -231,15 +262,17 @@ class InspectorSetCapability(FormattedAction):
         name: str,
         value: typing.Any = None,
     ) -> None:
-        """Write the text of all capabilities with this one set or removed.
+        """Set or remove the capability in the text of all capabilities.
 
-        :param value: the value, whose fields are filled in; None to remove
-            the capability.
+        :param value: the value in the rule, whose fields are filled in; None
+            to remove the capability.
         :raises: :class:`.exceptions.OperationError` if a field does not exist
             or is masked, or if its value contains a comma.
         """
         formatted = _fill_in(target, view, value)
-        if str(formatted).count(',') > str(value).count(','):
+        commas_in_rule = str(value).count(',')
+        commas_in_result = str(formatted).count(',')
+        if commas_in_result > commas_in_rule:
             # A comma from the data would add capabilities that the rule does
             # not name.
             raise exceptions.OperationError(
@@ -249,12 +282,12 @@ class InspectorSetCapability(FormattedAction):
             **capability.read_capabilities(target),
             name: formatted,
         }
-        items = []
-        for name_in_text, value_in_text in capabilities.items():
+        texts = []
+        for each_name, each_value in capabilities.items():
             # None means that the capability is removed.
-            if value_in_text is not None:
-                items.append(f'{name_in_text}:{value_in_text}')
-        _add(target, capability.PATH, ','.join(items))
+            if each_value is not None:
+                texts.append(f'{each_name}:{each_value}')
+        _add(target, capability.PATH, ','.join(texts))
 
     def revert(self, target: Target, view: budget.View, name: str) -> None:
         """Remove the capability."""
@@ -298,13 +331,16 @@ def _fill_in(
 
     For example, ``{data[inventory][cpu][count]} cores`` gives ``8 cores``.
 
+    :param target: the data of the machine, with all secrets.
     :param view: the data by root name as the rule sees them.
+    :param value: the value in the rule.
     :raises: :class:`.exceptions.MaskedField` if the value of a field contains
         a secret that the rule must not see; another
         :class:`.exceptions.OperationError` like :func:`.text.render`.
     """
     visible_data = document.InspectorData(view)
-    # If no secret is masked for this rule, it sees the data themselves.
+    # If no secret is masked for this rule, the view is the data of the target
+    # itself.
     is_masked = view is not target.roots
     if is_masked:
         fields = list(text.fields(value))
@@ -318,10 +354,12 @@ def _refuse_masked_fields(
     visible_data: document.InspectorData,
     fields: list[tuple[str, text.Steps]],
 ) -> None:
-    """Reject fields that read a secret that is masked for this rule.
+    """Raise an error if a field reads a secret that is masked for this rule.
 
-    Otherwise the rule would write ``******`` instead of the secret.
+    Otherwise the rule would write ``******`` instead of the secret. A field is
+    checked by comparing the value that the rule sees with the real value.
 
+    :param target: the data of the machine, with all secrets.
     :param view: the data by root name as the rule sees them, with the budget.
     :param visible_data: the same data in the form of ironic-inspector.
     :param fields: pairs of the text of a field and its keys and indexes.
@@ -331,7 +369,8 @@ def _refuse_masked_fields(
         return
     real_data = document.InspectorData(target.roots)
     for name, steps in fields:
-        # The last name in the field determines whether its value is secret.
+        # The last name in the field determines whether its value is secret,
+        # e.g. "ipmi_password". The field "{data}" has no such name.
         key = None
         if steps:
             key = steps[-1]
@@ -348,6 +387,7 @@ def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
     """Return the value of a field, or :data:`.path.ABSENT`.
 
     :param data: the data in the form of ironic-inspector.
+    :param steps: the keys and indexes of the field, e.g. ``('disks', 0)``.
     """
     value = data
     try:
@@ -387,22 +427,31 @@ def _parse_path(text: str) -> data_path.Path:
 def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
     """Apply the operation ``add`` of a JSON patch, as ironic-inspector did.
 
-    In a mapping, or as a whole attribute, the value replaces the existing
-    value. In a list it is inserted: adding 2 at ``/extra/a/1`` changes
-    ``[1, 3]`` to ``[1, 2, 3]``.
+    The parent of ``/extra/a`` is the value at ``/extra``.
 
-    :raises: :class:`.exceptions.OperationError` if the parent does not exist,
-        or if the attribute cannot hold the value.
+    * If the parent is a mapping, or the node itself, the value replaces the
+      existing value.
+    * If the parent is a list, the value is inserted: adding 2 at
+      ``/extra/a/1`` changes ``[1, 3]`` to ``[1, 2, 3]``, and ``/extra/a/-``
+      appends it.
+    * Any other parent is an error, also if it does not exist.
+
+    :param target: the data of the machine, to be changed.
+    :param path: the path below the node.
+    :raises: :class:`.exceptions.OperationError` if the parent is wrong, if a
+        list has no such index, or if the attribute cannot have the value.
     """
     parent_path = path[:-1]
+    last_token = path[-1]
     parent = target.get(_NODE, parent_path)
-    if len(path) == 2 and parent in (None, data_path.ABSENT):
-        # The parent is an attribute of the node, which always exists. But the
-        # data may lack it, or have null instead of an empty mapping.
+    is_parent_attribute = len(path) == 2
+    if is_parent_attribute and parent in (None, data_path.ABSENT):
+        # In Ironic an attribute always exists. But the data may lack it, or
+        # have null instead of an empty mapping.
         parent = {}
     if isinstance(parent, list):
-        index = data_path.index(path[-1])
-        if path[-1] == data_path.APPEND:
+        index = data_path.index(last_token)
+        if last_token == data_path.APPEND:
             index = len(parent)
         if index is None or index > len(parent):
             raise exceptions.OperationError(

@@ -4,9 +4,19 @@
 
 They are ops like all others. Their arguments have the names that
 ironic-inspector used, and the names of their classes begin with
-``Inspector``. The values of a field are tested one by one, and each result is
+``Inspector``::
+
+    {'op': 'inspector-gt',
+     'args': {'field': 'inventory.disks[*].size', 'value': 4096,
+              'multiple': 'all', 'invert': False}}
+
+A field may have several values. A test decides on one value, e.g. whether a
+size is greater than 4096. The values are tested one by one, and each result is
 inverted before ``multiple`` combines the results. If the field is missing, the
 condition is false, inverted or not (blueprint 000 "Conditions").
+
+``facts`` says what is known of a field if a condition holds, e.g. that it is
+greater than 4096. Tools such as ``lint`` compare the facts of rules.
 """
 
 import abc
@@ -49,29 +59,31 @@ class FieldCondition(plugin.Condition):
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
     ) -> plugin.Facts:
-        """Yield the facts that are true if the condition holds.
+        """Yield the fact that is true if the condition holds, if it has one.
 
-        ``gt`` of ``memory_mb`` and 4096 states that this field is greater than
-        4096, or if it is inverted, that it is not. Checks of rule files use
-        such facts to find contradictions.
+        ``gt`` of ``memory_mb`` and 4096 yields that this field is greater than
+        4096. If it is inverted, it yields that the field is less or equal, or
+        cannot be ordered (``unordered``), e.g. a text.
+
+        :param arguments: the arguments as the rule has them.
+        :param inverted: whether the op has the ``!`` of this language, which
+            inverts the condition like the argument ``invert``.
         """
-        # The arguments are as written, so the name of the field may be a
-        # number, and "invert" may be a text such as "no".
+        # The name of the field may be written as a number, and "invert" may be
+        # a text such as "no".
         field = json_field.as_replacement(str(arguments['field']))
         relation, value = self.relation(arguments)
         if not field or not relation:
+            # The field may have several values, or there is no fact.
             return
         has_invert = False
         if arguments.get('invert') is not None:
             has_invert = op_arguments.TYPES[bool].read(arguments['invert'])
         unordered = False
-        # Either "invert" of ironic-inspector or the "!" of this language
-        # inverts the condition. Both together cancel each other out.
+        # "!" and "invert" together cancel each other out.
         is_opposite = has_invert is not inverted
         if is_opposite:
             relation = plugin.OPPOSITES[relation]
-            # "Not less" also holds for a value without an order, e.g. a text,
-            # which is neither greater nor equal.
             unordered = relation in ('lt', 'le', 'gt', 'ge')
         yield plugin.Fact(field, relation, value, unordered)
 
@@ -95,19 +107,23 @@ class FieldCondition(plugin.Condition):
         """Yield the problems of the arguments when a rule is validated.
 
         The field and the value are checked by building the functions that an
-        inspection uses, because a wrong argument makes that fail.
+        inspection uses: building fails if the argument is wrong. The functions
+        are not kept.
+
+        :param arguments: the arguments by name. Some conditions have no value.
         """
         for name, build in (
             ('field', json_field.compile_field),
             ('value', self.tester),
         ):
+            if name not in arguments:
+                continue
             try:
-                # Some conditions have no value.
-                if name in arguments:
-                    build(arguments[name])
+                build(arguments[name])
             except exceptions.OperationError as exc:
                 yield name, str(exc)
-        if arguments.get('multiple', MULTIPLE[0]) not in MULTIPLE:
+        multiple = arguments.get('multiple', MULTIPLE[0])
+        if multiple not in MULTIPLE:
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
 
     def of_node(self, arguments: plugin.Arguments) -> typing.Iterator[str]:
@@ -121,25 +137,31 @@ class FieldCondition(plugin.Condition):
     ) -> typing.Callable[..., bool]:
         """Build the function that checks a machine.
 
-        The field and the test are compiled now. The function tests the values
-        of the field one by one, until one of them decides.
+        The field and the test are compiled here, once. The function tests the
+        values of the field one by one, until the result is known:
+
+        * ``any``: at the first value for which the condition holds.
+        * ``all``: at the first value for which it does not hold.
+        * ``first``: at the first value.
+
+        :param arguments: all arguments by name.
+        :returns: a function that takes the data by root name.
         """
-        find = json_field.compile_field(arguments['field'])
+        find_values = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
         multiple = arguments.get('multiple', 'any')
         invert = arguments.get('invert', False)
         values_if_missing = []
         if self.TESTS_MISSING:
             values_if_missing = [None]
-        # "any" is decided by the first value for which the condition holds,
-        # and "all" by the first value for which it does not hold.
+        # The result of one value after which the others do not matter.
         decisive_result = multiple == 'any'
 
         def check(view: budget.View) -> bool:
             """Return whether the condition holds on a machine."""
             # Without any value, the condition is false, inverted or not.
             holds = False
-            for value in find(view) or values_if_missing:
+            for value in find_values(view) or values_if_missing:
                 # An inverted condition holds if the test does not.
                 holds = test(value, view.budget) is not invert
                 if multiple == 'first' or holds is decisive_result:
@@ -153,12 +175,16 @@ class FieldCondition(plugin.Condition):
     ) -> str:
         """Return the value of the field as the reason for the result.
 
-        For example, the reason is "memory_mb is 4096".
+        For example, the reason is "memory_mb is 4096". If the field has
+        several values, all of them are listed.
+
+        :param view: the data by root name.
+        :param arguments: all arguments by name.
         """
         # The name of the field may be written as a number.
         field = str(arguments['field'])
-        find = json_field.compile_field(field)
-        values = find(view)
+        find_values = json_field.compile_field(field)
+        values = find_values(view)
         if not values:
             return _('field %s does not exist') % field
         return _('%(field)s is %(values)s') % {
@@ -209,8 +235,11 @@ class TypedComparison(ValueCondition):
     def tester(self, wanted: typing.Any) -> Test:
         """Build the function that compares a value with the rule's value.
 
-        The function raises :class:`.exceptions.OperationError` if the two
-        cannot be compared.
+        The value is read as a number of the type that the rule's value has, or
+        is compared as it is. The function raises
+        :class:`.exceptions.OperationError` if the two cannot be compared.
+
+        :param wanted: the value in the rule.
         """
         compare = type(self).compare
         read: typing.Callable[[typing.Any], typing.Any] = _keep_as_it_is
@@ -332,7 +361,8 @@ class InspectorContains(ValueCondition):
     def problems(self, arguments: plugin.Arguments) -> plugin.Problems:
         """Yield the problems of the arguments, including ``ignored``.
 
-        Parameters of the condition itself must not be in ``ignored``.
+        ``ignored`` must be a mapping, without the parameters of the condition
+        itself.
         """
         yield from super().problems(arguments)
         ignored = arguments.get(IGNORED)
@@ -380,8 +410,9 @@ class InspectorMatches(InspectorContains):
         if not regex.text:
             # The rule is accepted, but fails on machines that have the field.
             return _refuse_to_match
-        # ironic-inspector appended "$" to the text. So only the part after the
-        # last "|" must match to the end, which fullmatch() does not do.
+        # ironic-inspector appended "$" to the text, so that only the part
+        # after the last "|" must match to the end. Do the same: fullmatch()
+        # would apply to all parts.
         if not regex.text.endswith('$'):
             regex = pattern.Pattern(f'{regex.text}$')
         return regex.matcher('match')
@@ -423,8 +454,9 @@ def _read_address(
             # This includes true and false, which are integers in Python.
             return ipaddress.ip_address(int(value))
         # ironic-inspector rejected an address with a zone, e.g. fe80::1%eth0.
-        # The library accepts it today, but still rejects one with a slash.
-        return ipaddress.ip_address(_require_text(value).replace('%', '/'))
+        # Newer releases of Python accept it. With a slash, they reject it.
+        text = _require_text(value).replace('%', '/')
+        return ipaddress.ip_address(text)
     except ValueError as exc:
         raise exceptions.OperationError(
             _('%s is not an IP address') % suggestion.quoted(value)

@@ -2,13 +2,17 @@
 
 """The inspection data in the form that ironic-inspector's rules read.
 
-The data are what the ramdisk sent and what inspection hooks added:
-``inventory``, and the keys of plugin data next to it. The hooks ``scheduler``,
-``root_disk_selection`` and ``validate_interfaces`` ran in every
-ironic-inspector and added values that Ironic's hooks do not add. If a path
-leads to such a value and the data lack it, it is computed as
-ironic-inspector 12.5.0 did with its default options. The document as a whole
-does not contain these values.
+The data, or the document, are what the ramdisk sent and what inspection hooks
+added: ``inventory``, and the keys of plugin data next to it::
+
+    {'inventory': {'cpu': {'count': 8}, …}, 'boot_interface': …, …}
+
+The hooks ``scheduler``, ``root_disk_selection`` and ``validate_interfaces``
+ran in every ironic-inspector. They added values that Ironic's hooks do not
+add, e.g. ``cpus``. If a rule reads one of these values and the data lack it,
+it is computed as ironic-inspector 12.5.0 did with its default options. The
+document as a whole does not contain these values. A function that computes a
+value raises KeyError if the value does not exist, as for any missing key.
 """
 
 import re
@@ -60,17 +64,19 @@ def place_in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     """
     path = tuple(steps)
     if not path:
+        # The path of the whole document.
         return ('plugin_data',)
     first, *rest = path
     if first == 'inventory':
         return path
     is_of_interfaces = first in ('interfaces', 'all_interfaces')
     if is_of_interfaces and len(rest) >= 2:
-        name, field, *below = rest
-        if field == 'lldp_processed':
-            return ('plugin_data', 'parsed_lldp', name, *below)
-        if field in interface.IN_IRONIC:
-            rest = [name, interface.IN_IRONIC[field], *below]
+        # The name of the interface, one of its values, and further steps.
+        name, value_name, *further = rest
+        if value_name == 'lldp_processed':
+            return ('plugin_data', 'parsed_lldp', name, *further)
+        if value_name in interface.IN_IRONIC:
+            rest = [name, interface.IN_IRONIC[value_name], *further]
     if first in IN_IRONIC:
         return (*IN_IRONIC[first].split('.'), *rest)
     return ('plugin_data', first, *rest)
@@ -86,8 +92,8 @@ class InspectorData(dict[str, typing.Any]):
     """
 
     def __init__(self, roots: budget.View) -> None:
-        # The inventory must be the first key, and it takes precedence over
-        # plugin data with this name.
+        # The inventory must be the first key. It is set afterwards, because it
+        # takes precedence over plugin data with the name "inventory".
         super().__init__({'inventory': None, **roots['plugin_data']})
         self.inventory = roots['inventory']
         self['inventory'] = self.inventory
@@ -102,10 +108,10 @@ class InspectorData(dict[str, typing.Any]):
 
     @property
     def lldp(self) -> Container:
-        """The data that switches announce for each interface, by its name.
+        """The LLDP data of all interfaces, by the name of the interface.
 
-        This is ``parsed_lldp`` of the plugin data, or empty if that is not a
-        mapping.
+        A switch sends these data for its port. They are ``parsed_lldp`` of the
+        plugin data; empty if this is not a mapping.
         """
         parsed = self.get('parsed_lldp')
         if not isinstance(parsed, dict):
@@ -127,20 +133,25 @@ class InspectorData(dict[str, typing.Any]):
         try:
             node: Container = self._roots['node']
         except LookupError:
+            # In the early phase there is no node.
             return {}
         return node
 
     def __missing__(self, name: str) -> typing.Any:
         """Return a value that ironic-inspector had in another place.
 
-        A value that a hook of ironic-inspector added, e.g. ``cpus``, is
-        computed like the hook did. ``bmc_address`` is read from its place in
-        Ironic's inventory.
+        Python calls this if the document itself does not have the name.
+
+        * A value that a hook of ironic-inspector added, e.g. ``cpus``, is
+          computed like the hook did.
+        * Some other values, e.g. ``bmc_address``, are read from their places
+          in Ironic's inventory.
 
         :raises: KeyError if there is no such value.
         """
         if name in _ADDED_BY_HOOKS:
-            return _ADDED_BY_HOOKS[name](self)
+            compute_value = _ADDED_BY_HOOKS[name]
+            return compute_value(self)
         places_in_ironic = rendering.SECOND_NAMES.get(name, ())
         for root, *steps in places_in_ironic:
             # The root is always "inventory", which always exists, so this
@@ -204,6 +215,7 @@ def _read_address_of_bmc(document: InspectorData, name: str) -> typing.Any:
 
     :param name: ``ipmi_address`` or ``ipmi_v6address``.
     """
+    # For example, "inventory.bmc_address" has the key "bmc_address".
     _root, key = IN_IRONIC[name].split('.')
     address = document.inventory.get(key)
     if address in ('', NO_ADDRESS[name]):
@@ -219,30 +231,32 @@ def _local_gb(document: InspectorData) -> int:
     :raises: KeyError if the root disk or its size is unknown.
     """
     disk = _find_root_disk(document)
+    if not disk and document.inventory.get('disks'):
+        # Redfish lists disks, but never names the root disk.
+        raise KeyError('root_disk')
     if not disk:
-        # The node has no hints, and the ramdisk has not named a root disk.
-        # Either there is no disk at all, or Redfish inspected the machine,
-        # which lists disks but never names the root disk.
-        if document.inventory.get('disks'):
-            raise KeyError('root_disk')
+        # The machine has no disks.
         return 0
     size = data_path.get(disk, ('size',))
     if not isinstance(size, int):
         raise KeyError('size')
-    return max(size // _GIB - 1, 0)
+    size_in_gib = size // _GIB
+    return max(size_in_gib - 1, 0)
 
 
 def _find_root_disk(document: InspectorData) -> typing.Any:
     """Return the disk that the root device hints of the node select.
 
-    Without hints, return the disk that the ramdisk has selected. Only hints
-    that are plain text are supported, e.g. ``{'serial': 'S1'}``: the disk must
-    have the same text. Hints with operators or numbers, and the node property
-    ``skip_block_devices``, need Ironic's hook ``root-device``.
+    * Without hints, it is the disk that the ramdisk has selected.
+    * If all hints are plain text, e.g. ``{'serial': 'S1'}``, it is the first
+      disk with these texts, regardless of case.
+    * Hints with operators or numbers, and the node property
+      ``skip_block_devices``, are not supported. They need Ironic's hook
+      ``root-device``.
 
     :returns: None if there are no hints and the ramdisk names no disk.
-    :raises: KeyError if no disk matches the hints, or if only Ironic's hook
-        can find the disk.
+    :raises: KeyError if no disk matches the hints, or if they are not
+        supported.
     """
     hints = data_path.get(document.node, ('properties', 'root_device'))
     if not hints or hints is data_path.ABSENT:
@@ -254,16 +268,16 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
         raise KeyError('root_disk')
     if not isinstance(hints, dict):
         raise KeyError('root_disk')
-    wanted = {}
+    texts = {}
     for name, hint in hints.items():
         if not isinstance(hint, str) or _OPERATOR.search(hint):
             raise KeyError('root_disk')
-        wanted[name] = hint.strip().lower()
+        texts[name] = hint.strip().lower()
     disks = document.inventory.get('disks')
     if isinstance(disks, list):
         document.budget.spend(len(disks))
         for disk in disks:
-            if isinstance(disk, dict) and _meets_hints(disk, wanted):
+            if isinstance(disk, dict) and _meets_hints(disk, texts):
                 return disk
     # No disk matches the hints.
     raise KeyError('root_disk')
@@ -276,7 +290,8 @@ def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:
         ``{'serial': 's1'}``.
     """
     for name, hint in hints.items():
-        if str(disk.get(name)).strip().lower() != hint:
+        text_of_disk = str(disk.get(name)).strip().lower()
+        if text_of_disk != hint:
             return False
     return True
 

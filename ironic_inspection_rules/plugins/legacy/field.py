@@ -2,11 +2,18 @@
 
 """The fields of ironic-inspector's rules, which are JSON paths.
 
-The paths lead through one flat document, or through the node. They are parsed
-by jsonpath-ng, but keep their meaning from ironic-inspector, whose library
-jsonpath-rw differs: ``[*]`` of a mapping, an integer or a text returns the
-value itself, ``*`` returns only the members of mappings, and an index into a
-number is an error.
+A field such as ``data://inventory.disks[*].size`` has a scheme, ``data`` or
+``node``, and a JSON path, which may find several values. The library
+jsonpath-ng parses the path to a syntax tree. This module compiles the tree to
+functions, which are faster than the library's own search, and charge the
+budget. A function takes a value and the budget, and returns the list of the
+values that it finds. The function of ``a.b`` combines the functions of its
+left part, ``a``, and its right part, ``b``.
+
+The paths keep their meaning from ironic-inspector, whose library jsonpath-rw
+differs: ``[*]`` of a mapping, an integer or a text returns the value itself,
+``*`` returns only the members of mappings, and an index into a number is an
+error.
 """
 
 import functools
@@ -84,12 +91,14 @@ def parse(path: str) -> Path:
     :raises: :class:`.exceptions.OperationError` if the text is not a JSON
         path, or has so many steps that its tree would be too deep.
     """
-    # This is an upper limit, because quoted text may contain separators too.
-    steps_at_most = sum(path.count(separator) for separator in _STEPS)
-    if steps_at_most > MAX_STEPS:
+    # Count the separators. There may be fewer steps, because quoted text may
+    # contain separators too.
+    most_steps = sum(path.count(separator) for separator in _STEPS)
+    if most_steps > MAX_STEPS:
         raise exceptions.OperationError(
             _('A JSON path may have %d steps at most') % MAX_STEPS
         )
+    # Replace [*] by [:], see _as_slice().
     path_with_slices = _ANY_ITEM.sub(_as_slice, path)
     try:
         with warnings.catch_warnings():
@@ -109,6 +118,9 @@ def _as_slice(match: re.Match[str]) -> str:
     ``[*]`` stands for the items of a list, and ``*`` for the members of a
     mapping. Newer releases of jsonpath-ng build the same tree for both, so
     they could not be distinguished. The tree of ``[:]`` is always different.
+
+    :param match: a match of :data:`_ANY_ITEM`: the step ``[*]``, or a quoted
+        text, which may contain ``[*]``.
     """
     quoted: str | None = match['quoted']
     if quoted:
@@ -137,17 +149,18 @@ def as_replacement(field: str) -> str | None:
     ``{node[driver]}``.
 
     :returns: None if the field may have several values, or if a name in it
-        contains a closing bracket.
+        contains a closing bracket, which would end the brackets around it.
     :raises: :class:`.exceptions.OperationError` if it is not a JSON path.
     """
     path = steps(field)
-    if not path or ANY in path:
+    may_have_several_values = not path or ANY in path
+    if may_have_several_values:
         return None
     names = [str(step) for step in path]
     for name in names:
         if ']' in name:
-            # The bracket would end the brackets around the name.
             return None
+    # Put the root of this language before the names.
     scheme, _path = split(field)
     if scheme == 'node':
         names.insert(0, 'node')
@@ -176,13 +189,13 @@ def compile_field(field: str) -> typing.Callable[[budget.View], Values]:
             _('"%(scheme)s" is not a scheme of fields; known: %(known)s')
             % {'scheme': scheme, 'known': ', '.join(SOURCES)}
         )
-    source = SOURCES[scheme]
+    get_source_data = SOURCES[scheme]
     tree = parse(path)
     find = _compile_node(_without_root(tree))
     if find is None:
         # This module does not support a step of the path, e.g. "`parent`".
-        return functools.partial(_find_by_library, tree, source)
-    return functools.partial(_find_compiled, find, source)
+        return functools.partial(_find_by_library, tree, get_source_data)
+    return functools.partial(_find_compiled, find, get_source_data)
 
 
 def _find_compiled(find: Find, source: Source, roots: budget.View) -> Values:
@@ -205,15 +218,19 @@ def _without_root(path: Path) -> Path:
     of ``$`` alone becomes the tree of "this", which is the value itself. The
     given tree is not changed.
     """
+    # The name of the class of the tree's node.
     name = type(path).__name__
     if name == 'Root':
+        # The whole tree is "$".
         return jsonpath.This()
     if name not in ('Child', 'Descendants'):
+        # Only the trees of "a.b" and "a..b" are searched for "$".
         return path
     left = _without_root(path.left)
     if name == 'Child' and isinstance(left, jsonpath.This):
-        # Only "a" is left of "$.a".
+        # The tree of "$.a" becomes the tree of "a".
         return path.right
+    # Copy the tree, because it is cached and shared.
     return type(path)(left, path.right)
 
 
@@ -228,13 +245,15 @@ def _compile_node(path: Path) -> Find | None:
     :returns: None if this module does not support a part of the tree, or if a
         part needs more than the value, e.g. the parent of the value.
     """
-    # Compare names of classes: some releases of the library lack some classes.
-    name = type(path).__name__
+    # Most paths consist only of names, e.g. "a.b.c". Then one function for the
+    # whole path is faster.
     path_steps = _list_steps(path)
     has_only_names = all(isinstance(step, str) for step in path_steps)
     if path_steps and has_only_names:
-        # Most paths consist only of names. A single function is faster then.
         return functools.partial(_find_at_names, path_steps)
+    # Compare the names of classes, because some releases of the library lack
+    # some of the classes.
+    name = type(path).__name__
     if name == 'This':
         return _find_itself
     if name == 'Wildcard':
@@ -246,19 +265,18 @@ def _compile_node(path: Path) -> Find | None:
     if name == 'Index':
         return functools.partial(_find_items, _list_indices(path))
     if name == 'Slice':
-        return functools.partial(
-            _find_slice, slice(path.start, path.end, path.step)
-        )
-    # The trees of "a.b", "a..b", "a|b" and "a where b" have two parts.
-    combine = _PAIRS.get(name)
-    if combine is None:
-        # This module does not support the step.
+        wanted_slice = slice(path.start, path.end, path.step)
+        return functools.partial(_find_slice, wanted_slice)
+    # Only the trees of "a.b", "a..b", "a|b" and "a where b" are left, which
+    # have two parts, and steps that this module does not support.
+    find_in_both_parts = _FUNCTIONS_OF_PAIRS.get(name)
+    if find_in_both_parts is None:
         return None
-    left = _compile_node(path.left)
-    right = _compile_node(path.right)
-    if left is None or right is None:
+    find_left = _compile_node(path.left)
+    find_right = _compile_node(path.right)
+    if find_left is None or find_right is None:
         return None
-    return functools.partial(combine, left, right)
+    return functools.partial(find_in_both_parts, find_left, find_right)
 
 
 def _list_steps(path: Path) -> tuple[Step, ...]:
@@ -267,20 +285,33 @@ def _list_steps(path: Path) -> tuple[Step, ...]:
     A simple step is a name, an index, or ``[:]`` for any item. For example,
     the tree of ``disks[0].size`` has the steps ``('disks', 0, 'size')``, but
     no steps are returned for ``a|b``.
+
+    :param path: the syntax tree of the path.
     """
     name = type(path).__name__
     if name == 'Child':
-        left = _list_steps(path.left)
-        right = _list_steps(path.right)
-        if not left or not right:
+        # The tree of "a.b".
+        left_steps = _list_steps(path.left)
+        right_steps = _list_steps(path.right)
+        if not left_steps or not right_steps:
+            # One of the parts has a step that is not simple.
             return ()
-        return left + right
-    if name == 'Fields' and len(path.fields) == 1 and path.fields[0] != '*':
-        return tuple(path.fields)
-    if name == 'Index' and len(_list_indices(path)) == 1:
-        return _list_indices(path)
-    if name == 'Slice' and {path.start, path.end, path.step} == {None}:
-        return (ANY,)
+        return left_steps + right_steps
+    if name == 'Fields':
+        # There are several names in "['a','b']".
+        is_one_name = len(path.fields) == 1 and path.fields[0] != '*'
+        if is_one_name:
+            return tuple(path.fields)
+    if name == 'Index':
+        indices = _list_indices(path)
+        if len(indices) == 1:
+            return indices
+    if name == 'Slice':
+        bounds = (path.start, path.end, path.step)
+        is_any_item = bounds == (None, None, None)
+        if is_any_item:
+            return (ANY,)
+    # No other step is simple.
     return ()
 
 
@@ -295,7 +326,10 @@ def _find_at_names(
 ) -> Values:
     """Return a list with the value at a path of names.
 
-    The list is empty if there is no such value.
+    For ``('a', 'b')`` and ``{'a': {'b': 1}}`` this is ``[1]``. The list is
+    empty if there is no value at the path.
+
+    :param value: the value in which the path begins.
     """
     for name in names:
         if not isinstance(value, dict):
@@ -353,18 +387,19 @@ def _find_items(
 
 
 def _find_slice(
-    part: slice, value: typing.Any, _allowance: budget.Budget
+    wanted_slice: slice, value: typing.Any, _allowance: budget.Budget
 ) -> Values:
     """Return the items of a part of a list, as ``[1:3]`` does.
+
+    Like in jsonpath-rw, a mapping, a whole number or a text counts as a list
+    with this one item. Floats and null are errors.
 
     :raises: :class:`.exceptions.OperationError` for a value without items.
     """
     if isinstance(value, list):
-        return value[part]
-    # Like jsonpath-rw, treat a mapping, a whole number or a text as a list
-    # with this one item, and fail for floats and null.
+        return value[wanted_slice]
     if isinstance(value, dict | int | str):
-        return [value][part]
+        return [value][wanted_slice]
     raise exceptions.OperationError(
         _('there are no items in %s') % suggestion.kind_of(value)
     )
@@ -375,21 +410,27 @@ def _find_at_any_depth(
 ) -> Values:
     """Return the values of ``left..right``, in the order of the data.
 
-    The right part is searched in each value that the left part finds, and at
-    any depth below. Each value that is searched costs an operation.
+    The right part is searched in each value that the left part finds, and in
+    all values inside it, at any depth. For example, ``a..b`` finds all members
+    with the name ``b`` anywhere in ``a``. Each value that is searched costs an
+    operation.
+
+    :param left: finds the values of the left part.
+    :param right: finds the values of the right part in one value.
     """
     values: Values = []
-    # Use a stack instead of recursion, so that no depth exhausts Python's
-    # stack. The next value is at the end, so lists are pushed in reverse.
-    ahead = left(value, allowance)[::-1]
-    while ahead:
+    # Use a stack instead of recursion, because deep data would exhaust
+    # Python's stack. The next value is at the end, so values are added in
+    # reverse.
+    remaining = left(value, allowance)[::-1]
+    while remaining:
         allowance.spend()
-        searched = ahead.pop()
-        values += right(searched, allowance)
-        if isinstance(searched, dict):
-            ahead += list(searched.values())[::-1]
-        elif isinstance(searched, list):
-            ahead += searched[::-1]
+        current = remaining.pop()
+        values += right(current, allowance)
+        if isinstance(current, dict):
+            remaining += list(current.values())[::-1]
+        elif isinstance(current, list):
+            remaining += current[::-1]
     return values
 
 
@@ -399,6 +440,9 @@ def _find_children(
     """Return the values of ``left.right``.
 
     The right part is searched in each value that the left part finds.
+
+    :param left: finds the values of the left part.
+    :param right: finds the values of the right part in one value.
     """
     values: Values = []
     for parent in left(value, allowance):
@@ -429,7 +473,7 @@ def _find_both(
 
 
 # The name of the class for unions depends on the release of the library.
-_PAIRS: dict[
+_FUNCTIONS_OF_PAIRS: dict[
     str, typing.Callable[[Find, Find, typing.Any, budget.Budget], Values]
 ] = {
     'Child': _find_children,

@@ -2,9 +2,16 @@
 
 """Formats text with ``{data[...]}`` as ironic-inspector did.
 
-The grammar is that of Python's format strings with the single name ``data``,
-and each result is text. A field can only read plain data. Reading an attribute
-of a Python object is an error.
+The text is a format string of Python, in which all fields begin with the name
+``data``: the inspection data of the machine. The parts of a field are::
+
+    {data[disks][0]!r:>8}
+     name           conversion "r", format ">8"
+
+The steps of this field are ``('disks', 0)``. The format may contain further
+fields. A field can only read plain data; an attribute of a Python object is an
+error. Each text is compiled once to a function that returns the text with its
+fields filled in.
 """
 
 import functools
@@ -47,14 +54,15 @@ def render(value: typing.Any, data: Data) -> typing.Any:
 
     ``{'size': '{data[disks][0][size]} GB'}`` gives ``{'size': '960 GB'}``.
 
-    :param value: a string, or lists and mappings with strings anywhere,
-        including keys.
+    :param value: a string; or a list or mapping, which may contain strings at
+        any depth, also as keys. Any other value is returned unchanged.
     :param data: the data of the machine in the form of ironic-inspector.
     :raises: :class:`.exceptions.OperationError` if a field does not exist, or
         if the text is not a format string.
     """
     if isinstance(value, str):
-        return _compile(value)(data)
+        render_text = _compile(value)
+        return render_text(data)
     if isinstance(value, dict):
         return {
             render(key, data): render(item, data)
@@ -70,21 +78,21 @@ def problems(value: typing.Any) -> typing.Iterator[str]:
 
     For example, the text ``{data[a}`` lacks a bracket.
 
-    :param value: a string, or lists and mappings with strings anywhere,
-        including keys.
+    :param value: a string; or a list or mapping, which may contain strings at
+        any depth, also as keys.
     """
-    parts: list[typing.Any] = []
+    inner_values: list[typing.Any] = []
     if isinstance(value, str):
         try:
             _compile(value)
         except exceptions.OperationError as exc:
             yield str(exc)
     elif isinstance(value, dict):
-        parts = [*value.keys(), *value.values()]
+        inner_values = [*value.keys(), *value.values()]
     elif isinstance(value, list):
-        parts = value
-    for part in parts:
-        yield from problems(part)
+        inner_values = value
+    for inner_value in inner_values:
+        yield from problems(inner_value)
 
 
 def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
@@ -94,28 +102,29 @@ def fields(value: typing.Any) -> typing.Iterator[tuple[str, Steps]]:
     ('b',))``. If any text in the value cannot be formatted, nothing is
     yielded.
 
-    :param value: a string, or lists and mappings with strings anywhere,
-        including keys.
-    :returns: the text of each field, and its keys and indexes.
+    :param value: a string; or a list or mapping, which may contain strings at
+        any depth, also as keys.
+    :returns: the name of each field, and its steps.
     """
     if any(problems(value)):
         return
-    ahead = [value]
-    while ahead:
-        part = ahead.pop()
-        if isinstance(part, dict):
-            ahead += [*part.keys(), *part.values()]
-        elif isinstance(part, list):
-            ahead += part
-        elif isinstance(part, str):
-            for piece in string.Formatter().parse(part):
+    # The values that still have to be searched.
+    remaining = [value]
+    while remaining:
+        current = remaining.pop()
+        if isinstance(current, dict):
+            remaining += [*current.keys(), *current.values()]
+        elif isinstance(current, list):
+            remaining += current
+        elif isinstance(current, str):
+            for piece in string.Formatter().parse(current):
+                # A piece is literal text followed by a field. The last piece
+                # may have no field; its name is None.
                 _literal, name, spec, _conversion = piece
-                # A piece is literal text followed by a field. Only the last
-                # piece may have no field.
                 if name is not None:
                     yield name, steps(name)
-                    # The format of a field may have fields too.
-                    ahead.append(spec)
+                    # The format of a field may contain fields too.
+                    remaining.append(spec)
 
 
 @text_cache.cache_short_texts(maxsize=4096, longest=256)
@@ -136,6 +145,7 @@ def _compile(text: str) -> Render:
             # "GB: {data[a]!r:>3}" gives ('GB: ', 'data[a]', '>3', 'r').
             literal, name, spec, conversion = piece
             pieces.append(literal)
+            # The last piece may have no field; its name is None.
             if name is not None:
                 pieces.append(_compile_field(name, spec or '', conversion))
     except ValueError as exc:
@@ -165,6 +175,7 @@ def steps(name: str) -> Steps:
 
     For example, ``data[disks][0]`` gives ``('disks', 0)``.
 
+    :param name: the name of the field, without conversion and format.
     :raises: :class:`.exceptions.MissingField` if the field does not begin with
         ``data``, or continues with a dot, because no machine has such a field.
     """
@@ -187,7 +198,9 @@ def _compile_field(name: str, spec: str, conversion: str | None) -> Render:
     format ``>8`` and the conversion ``r``.
 
     :param spec: the format, which may be empty.
-    :raises: :class:`.exceptions.MissingField` if no machine has such a field.
+    :param conversion: ``s``, ``r``, ``a``, or None.
+    :raises: :class:`.exceptions.MissingField` if no machine has this field, or
+        if there is no such conversion.
     """
     if conversion not in _CONVERSIONS:
         raise exceptions.MissingField(f'{name}!{conversion}')
@@ -207,10 +220,11 @@ def _fill_in(
 ) -> str:
     """Return the text of a field on a machine.
 
-    :param name: the text of the field, for errors.
+    :param name: the name of the field, for errors.
     :param keys: the keys and indexes that lead to its value.
     :param convert: converts the value, e.g. ``repr`` for ``!r``.
     :param render_spec: returns the format, with its own fields filled in.
+    :param data: the data of the machine in the form of ironic-inspector.
     :raises: :class:`.exceptions.MissingField` if there is no such value;
         another :class:`.exceptions.OperationError` if the value does not
         support the format.
@@ -224,6 +238,7 @@ def _fill_in(
     value = convert(value)
     spec = render_spec(data)
     if _WIDE.search(spec):
+        # Python would build a text of more than 10,000 characters.
         raise exceptions.OperationError(
             _('field {%s} is formatted too wide') % name
         )

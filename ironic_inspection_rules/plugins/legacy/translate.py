@@ -9,6 +9,9 @@ So nothing is lost, and the original form can always be restored::
     {'op': 'eq', 'field': 'memory_mb', 'value': 4096, 'invert': True}
     {'op': 'inspector-eq',
      'args': {'field': 'memory_mb', 'value': 4096, 'invert': True}}
+
+The name of an operation is ``op`` in a condition, and ``action`` in an action.
+All its other keys are its parameters.
 """
 
 import typing
@@ -33,6 +36,8 @@ _OLDER_ARGUMENTS = {'key': 'path'}
 # The op and the argument that is required but may be null.
 _NULLABLE = ('inspector-set-attribute', 'value')
 
+_CONDITION_DEFAULTS = {'multiple': 'any', 'invert': False}
+
 _FIELDS = ('uuid', 'description', 'scope', 'conditions', 'actions', 'links')
 """The fields of a rule in the API of ironic-inspector."""
 
@@ -55,6 +60,7 @@ def parse(
         raise exceptions.InvalidRule(
             [Problem('', _('a rule must be a mapping'))]
         )
+    # The fields of the translated rule.
     fields: dict[str, typing.Any] = {}
     for name in ('uuid', 'description', 'scope'):
         # Any empty value, e.g. "", meant the same as no value.
@@ -62,6 +68,7 @@ def parse(
     problems: list[Problem] = []
     if only_known:
         problems += _find_unknown_fields(rule)
+    # Translate the conditions, and then the actions in the same way.
     for name, translate_operation in (
         ('conditions', _translate_condition),
         ('actions', _translate_action),
@@ -81,6 +88,7 @@ def parse(
                 problems.append(problem.below(f'/{name}/{index}'))
     problems += list(_check_translated(fields, ops, problems))
     if problems:
+        # A rule may have very many problems, so only the first are reported.
         raise exceptions.InvalidRule(exceptions.first_of(problems))
     return validation.parse(fields, ops)
 
@@ -96,14 +104,16 @@ def _check_translated(
     ``/actions/0/path``.
 
     :param fields: the fields of the translated rule.
-    :param problems: the problems of the translation. An operation that has any
-        is skipped, because its author would not understand further problems.
+    :param problems: the problems of the translation. An operation with such a
+        problem is skipped here. It may be incomplete, so its further problems
+        would confuse its author.
     """
     places_with_problems = {
         _shorten_to_operation(problem.pointer) for problem in problems
     }
     for problem in validation.validate(fields, ops):
-        if _shorten_to_operation(problem.pointer) in places_with_problems:
+        place = _shorten_to_operation(problem.pointer)
+        if place in places_with_problems:
             continue
         # In ironic-inspector, the arguments are in the operation itself.
         pointer = problem.pointer.replace('/args', '', 1)
@@ -136,8 +146,13 @@ def _shorten_to_operation(pointer: str) -> str:
 def _translate_condition(
     operation: typing.Any, ops: registry.Registry, only_known: bool
 ) -> tuple[Operation, list[Problem]]:
-    """Translate a condition of ironic-inspector, as :mod:`.translate` shows.
+    """Translate a condition of ironic-inspector to a condition of this engine.
 
+    ``{'op': 'eq', 'field': 'cpus', 'value': 8}`` becomes ``{'op':
+    'inspector-eq', 'args': {'field': 'cpus', 'value': 8}}``.
+
+    :param operation: the condition, which may be of any type.
+    :param ops: all ops of this engine.
     :param only_known: whether to reject keys that ironic-inspector ignored.
     :returns: the condition, which is empty if it cannot be translated; and its
         problems, with pointers such as ``/invert``.
@@ -146,8 +161,8 @@ def _translate_condition(
         operation, 'op', ops.conditions, only_known
     )
     args = new_condition.get('args', {})
-    # Check values that ironic-inspector rejected, but this engine would accept
-    # because it converts them to text or a boolean, or ignores null.
+    # Reject values that ironic-inspector rejected. This engine would accept
+    # them: it converts them to text or a boolean, or ignores null.
     if 'field' in args and not isinstance(args['field'], str):
         problems.append(Problem('/field', _('must be a string')))
     if 'invert' in args and not isinstance(args['invert'], bool):
@@ -180,13 +195,16 @@ def _translate_action(
 
 def _translate_operation(
     operation: typing.Any,
-    word: str,
+    name_key: str,
     ops: typing.Mapping[str, registry.Op],
     only_known: bool,
 ) -> tuple[Operation, list[Problem]]:
     """Translate a condition or an action of ironic-inspector.
 
-    :param word: the key with the name of the operation: ``op`` or ``action``.
+    :param operation: the condition or action, which may be of any type.
+    :param name_key: the key with the name of the operation: ``op`` or
+        ``action``.
+    :param ops: the conditions or actions of this engine, by name.
     :param only_known: whether to reject keys of a condition that
         ironic-inspector ignored.
     :returns: the operation, which is empty if it cannot be translated; and its
@@ -194,21 +212,22 @@ def _translate_operation(
     """
     if not isinstance(operation, dict):
         return {}, [Problem('', _('must be a mapping'))]
-    name = operation.get(word)
+    name = operation.get(name_key)
     op = ops.get(f'{PREFIX}{name}')
     if not isinstance(name, str) or op is None:
+        # List the known names in the message.
         names_of_inspector = []
         for op_name in ops:
             if op_name.startswith(PREFIX):
                 names_of_inspector.append(op_name.removeprefix(PREFIX))
         problem = suggestion.not_one_of_at(
-            f'/{word}', name, sorted(names_of_inspector)
+            f'/{name_key}', name, sorted(names_of_inspector)
         )
         return {}, [problem]
     # All other keys of the operation are parameters.
     parameters = {}
     for key, value in operation.items():
-        if key != word:
+        if key != name_key:
             parameters[key] = value
     args, problems = _translate_parameters(op, parameters, only_known)
     return {'op': op.name, 'args': args}, problems
@@ -219,13 +238,17 @@ def _translate_parameters(
 ) -> tuple[Operation, list[Problem]]:
     """Return the arguments of an op for the parameters of an operation.
 
-    The names are the same, except that ``key`` becomes ``path``. Unknown
-    parameters become arguments too, so that validation rejects them. But if
-    the op ignores them, they become ``{'ignored': {'a': 1}}``.
+    * A parameter becomes the argument of the same name, but ``key`` becomes
+      ``path``.
+    * An unknown parameter that is null is left out.
+    * Other unknown parameters become an argument, ``{'ignored': {'a': 1}}``,
+      if the op has this argument. Otherwise they keep their names, so that
+      validation rejects them.
 
+    :param op: the op of the translated operation.
     :param parameters: the values by their names in ironic-inspector.
     :param only_known: whether to reject unknown parameters even if the op
-        ignores them.
+        has the argument ``ignored``.
     :returns: the arguments by name, and the problems of the parameters.
     """
     declared = op.signature.by_name
@@ -238,14 +261,12 @@ def _translate_parameters(
         if _OLDER_ARGUMENTS.get(key) in declared:
             argument = _OLDER_ARGUMENTS[key]
         is_known = argument in declared and argument != IGNORED
-        if not is_known:
-            if value is None:
-                # Null meant the same as no value. So it is not an error that
-                # the operation has no such argument.
-                continue
-            if ignores_unknown:
-                ignored[key] = value
-                continue
+        if not is_known and value is None:
+            # In ironic-inspector, null meant the same as no value.
+            continue
+        if not is_known and ignores_unknown:
+            ignored[key] = value
+            continue
         pointer = data_path.pointer([key])
         may_be_null = (op.name, argument) == _NULLABLE
         if argument in args:
@@ -264,13 +285,14 @@ def restore(
 ) -> dict[str, list[Operation]] | None:
     """Translate conditions and actions back to ironic-inspector's language.
 
-    Clients of ironic-inspector see rules in this language. It has no vars, and
-    no mode in which a rule does not act. It does not have priority and phase
-    either, but these are just left out, because they only determine when a
-    rule acts.
+    Clients of ironic-inspector see rules in this language. A rule with vars,
+    or in a mode other than ``enforce``, cannot be expressed in it. Priority
+    and phase cannot either, but they are left out, because they only determine
+    when a rule acts.
 
     :param rule: an object with ``conditions``, ``actions``, ``mode`` and
         ``vars``.
+    :param ops: all ops of this engine.
     :returns: ``{'conditions': […], 'actions': […]}``; None if the language
         cannot express the rule.
     """
@@ -278,41 +300,46 @@ def restore(
         return None
     conditions = []
     for operation in rule.conditions:
-        restored = _restore_operation(operation, 'op', ops.conditions)
-        if restored is None:
+        old_condition = _restore_operation(operation, 'op', ops.conditions)
+        if old_condition is None:
             return None
-        # The API of ironic-inspector included the defaults.
-        conditions.append({'multiple': 'any', 'invert': False, **restored})
+        # The API of ironic-inspector also shows arguments with defaults.
+        conditions.append({**_CONDITION_DEFAULTS, **old_condition})
     actions = []
     for operation in rule.actions:
-        action = _restore_operation(operation, 'action', ops.actions)
-        if action is None:
+        old_action = _restore_operation(operation, 'action', ops.actions)
+        if old_action is None:
             return None
-        actions.append(action)
+        actions.append(old_action)
     return {'conditions': conditions, 'actions': actions}
 
 
 def _restore_operation(
-    operation: Operation, word: str, ops: typing.Mapping[str, registry.Op]
+    operation: Operation, name_key: str, ops: typing.Mapping[str, registry.Op]
 ) -> Operation | None:
     """Translate an operation back to ironic-inspector's language.
 
     ``{'op': 'inspector-eq', 'args': {'field': 'cpus', 'value': 8}}`` becomes
     ``{'op': 'eq', 'field': 'cpus', 'value': 8}``.
 
-    :param word: the key with the name of the operation: ``op`` or ``action``.
+    :param name_key: the key for the name of the operation: ``op`` or
+        ``action``.
+    :param ops: the conditions or actions of this engine, by name.
     :returns: None if the language has no such op, or if the operation has a
         loop or conditions of its own.
     """
     name = operation['op']
     if not name.startswith(PREFIX) or name not in ops:
         return None
-    # An empty list of conditions has no effect and is left out.
-    if operation.get('loop') is not None or operation.get('when'):
+    has_loop = operation.get('loop') is not None
+    # An empty list of conditions has no effect, so it can be left out.
+    has_conditions = bool(operation.get('when'))
+    if has_loop or has_conditions:
         return None
+    # The arguments may be written as a list. This returns them by name.
     args, _problems = ops[name].signature.bind(operation.get('args'))
     ignored = args.pop(IGNORED, None) or {}
-    restored = {word: name.removeprefix(PREFIX), **args, **ignored}
+    restored = {name_key: name.removeprefix(PREFIX), **args, **ignored}
     if operation.get('revert') is not None:
         restored['revert'] = operation['revert']
     return restored
