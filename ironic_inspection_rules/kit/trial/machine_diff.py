@@ -153,7 +153,7 @@ def treat(
     if old_ending != new_ending:
         lines += ['inspection', f'- {old_ending}', f'+ {new_ending}']
     # Compare the data after the old rules with the data after the new rules.
-    # The ports only give names to the changes of ports.
+    # The ports are only needed to name the ports in the changes.
     data_difference = difference.between(old.facts, new.facts, facts.ports)
     changes = [change.with_before() for change in data_difference.changes]
     lines += change_lines(changes)

@@ -94,8 +94,8 @@ class Nodes:
             # Machines without a file in the directory get a new node.
             self._default_node = load_node(None)
         else:
-            # All machines get the node of the file, or without a path a new
-            # node.
+            # All machines get the node of the file. Without a path, they get a
+            # new node.
             self._default_node = load_node(path)
 
     def of(self, inventory: str) -> Node:

@@ -454,8 +454,8 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     would fail. The cases are:
 
     * A write to ``/properties/capabilities`` must write text or null.
-    * A write to ``/properties`` must write a mapping in which they are text,
-      null or absent.
+    * In a mapping that is written to ``/properties``, the capabilities must be
+      text, null or absent.
     * A write below ``/properties/capabilities`` is rejected, because it would
       turn the text into a mapping.
     * Any other write is accepted.

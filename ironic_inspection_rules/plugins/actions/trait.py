@@ -152,8 +152,8 @@ class SetTraits(plugin.Action):
         and keeps the second. Without a prefix, all traits are replaced.
 
         :param target: the data of the machine, to be changed.
-        :param names: the new traits. It is any other value if the rule reads
-            the names from a field.
+        :param names: the new traits; a value of any type if the rule reads
+            them from a replacement field.
         :raises: :class:`.exceptions.OperationError` if a name is invalid
             or lacks the prefix, or the node would have too many traits.
         """

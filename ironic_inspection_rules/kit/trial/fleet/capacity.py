@@ -210,7 +210,7 @@ def _offer_of(node: Plain) -> _Offer:
 def _offer_after_rules(
     entry: Plain, node: Plain
 ) -> tuple[_Offer, dict[str, str]]:
-    """Return the offer of a node after the rules, and the causing rules.
+    """Return a node's offer after the rules, and the rules that changed it.
 
     For example, if a rule makes the change ``{'object': 'traits', 'op': 'add',
     'path': '/CUSTOM_GPU'}``, the offer has this trait, and the rules are
@@ -256,12 +256,12 @@ def _offer_after_rules(
 def _find_causing_rules(
     wanted: flavor.Flavor, offer: _Offer, rule_by_name: Mapping[str, str]
 ) -> list[str]:
-    """Return the UUIDs of the rules because of which a node is lost or gained.
+    """Return the UUIDs of the rules that cause a node to be lost or gained.
 
     One of the two offers of the node, before and after the rules, does not fit
     the flavor. The rules that changed the unfit values are the cause. For
-    example, a node is lost by the rule that added a forbidden trait, and
-    gained by the rule that removed it.
+    example, a rule that adds a forbidden trait causes a node to be lost, and a
+    rule that removes it causes a node to be gained.
 
     :param wanted: the flavor.
     :param offer: the offer that does not fit: the offer after the rules for a
