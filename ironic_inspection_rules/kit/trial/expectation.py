@@ -185,7 +185,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     new_path = f'{path}.new'
     with contextlib.ExitStack() as on_error:
         with (
-            # Adds the name of the file to an error such as "disk full".
+            # This adds the name of the file to an error such as "disk full".
             exceptions.naming(new_path),
             open(new_path, 'w', encoding='utf-8') as stream,
         ):
@@ -194,7 +194,8 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
             for inventory, outcome in machines:
                 expected = dict(outcome)
                 if not expected.get('traits'):
-                    # Most machines get no traits.
+                    # Leave out an empty list, because most machines get no
+                    # traits.
                     expected.pop('traits', None)
                 name = _name_inventory(path, inventory)
                 stream.write(_as_yaml({name: expected}))

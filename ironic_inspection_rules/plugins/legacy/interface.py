@@ -78,11 +78,10 @@ class Interface(dict[str, typing.Any]):
 class Interfaces(dict[str, typing.Any]):
     """Network interfaces by name, each as an :class:`Interface`.
 
-    ``interfaces[name]`` and ``values`` return such interfaces. ``get`` and
-    ``items`` return mappings that have only Ironic's names.
+    ``interfaces[name]`` and ``values`` return an :class:`Interface`. ``get``
+    and ``items`` return mappings that have only Ironic's names.
 
-    :param lldp: the data that switches send for their ports, by name of an
-        interface.
+    :param lldp: the LLDP data by name of an interface.
     """
 
     def __init__(self, interfaces: Container, lldp: Container) -> None:
