@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replace identifiers by another text, number or UUID of the same form."""
+"""Replace identifiers by another text, number or UUID of the same form.
+
+The form of a name is its length, its separators, and the sort of character at
+every place. For example, ``db-7`` may become ``qx-3``: two small
+letters, a dash and a digit. An alphabet is the set of characters that may
+stand at a place, such as the small letters.
+"""
 
 import math
 import re
@@ -94,7 +100,7 @@ class Forms:
         )
         replacement = self._digits.hexadecimal(free_digits, 'uuid')
         for place in _PLACES_KEPT_IN_UUID:
-            # The digit that was left out is inserted at its place again.
+            # The digit that was not replaced is inserted at its place again.
             before = replacement[:place]
             replacement = before + number[place] + replacement[place:]
         if '-' in text:

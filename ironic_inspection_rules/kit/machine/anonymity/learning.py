@@ -3,7 +3,12 @@
 """Learn the identifiers of a machine, to replace them in all of its data.
 
 The names of fields say which values are names and addresses. The learned
-values are then replaced in all other texts, too.
+values are then replaced in all other texts, too. For example, ``db-7`` is
+learned from the field ``hostname``, and is replaced in "booted db-7".
+
+Fields have kinds, according to their names. For example, ``hostname`` is of
+the kind ``NAME``, ``bmc_address`` is of the kind ``ADDRESS``, and ``wwn`` is
+of the kind ``WWN``.
 """
 
 from collections.abc import Iterator
@@ -170,6 +175,16 @@ def _learn_text(
     Identifiers are recognized by their form, e.g. as a MAC address. Names in a
     text are also recognized by a label: "Serial Number: CZ3409XK7Q".
 
+    Depending on the kind of the field, all of the text is added, too:
+
+    * an address of digits without separators, if the field is for addresses or
+      for switches,
+    * a WWN, or the name of a disk without one, if the field is for WWNs,
+    * a name, if the field is for names or switches,
+    * the name of a host, if the field is for addresses.
+
+    A text that is an identifier by its form is not added as a name.
+
     :param kind: the kind of the field that has the text.
     """
     by_form = identifier.find(text)
@@ -184,7 +199,8 @@ def _learn_text(
             _ADD_METHOD_BY_FORM[form](identifiers, text[start:end])
             if (start, end) == (0, len(text)):
                 is_identifier = True
-    # The field of an address may have the name of a host instead.
+    # The field of an address may have the name of a host instead. An address
+    # that is only a part of a host name, as in "ip-10-0-0-1", does not count.
     has_address = identifier.is_any_outside_host_names(by_form)
     is_host = kind is Kind.ADDRESS and not has_address
     if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
@@ -225,6 +241,7 @@ def _looks_like_serial(key: str) -> bool:
     """Return whether the key of a mapping looks like a serial number.
 
     It must have at least eight characters, and at least three must be digits.
+    For example, ``CZ3409XK7Q`` does, but ``location`` does not.
     """
     digits = sum(map(str.isdigit, key))
     return len(key) >= _MIN_SERIAL_LENGTH and digits >= _MIN_SERIAL_DIGITS
@@ -265,6 +282,9 @@ def keep_parts(
     vendor. If such names were identifiers, they would be replaced in the data
     of all parts. Parts that are named by their serial number are not kept.
 
+    :param identifiers: receives the words that must not be replaced.
+    :param value: the value of a field in the data of a machine. Mappings and
+        lists are searched at any depth.
     :param name: the name of the field that has the value.
     """
     if isinstance(value, dict):

@@ -2,8 +2,12 @@
 
 """Replace and read identifiers in LLDP.
 
-Ramdisks report LLDP elements as a type and hexadecimal digits. The types and
-subtypes are defined by IEEE 802.1AB and by TIA-1057 (LLDP-MED).
+A switch sends frames, which consist of elements. Ramdisks report an element
+as its type and its content, in hexadecimal digits. For example, ``[5,
+'73772d31']`` is an element of the type 5, the name of a system, with the
+content ``sw-1``. In some types, the first octet is a subtype, which says what
+the other octets are. The types and subtypes are defined by IEEE 802.1AB and by
+TIA-1057 (LLDP-MED).
 """
 
 from collections.abc import Callable
@@ -150,7 +154,15 @@ class Frames:
     def _replace_octets(self, kind: int, octets: bytes) -> bytes:
         """Replace the identifiers in the octets of an element.
 
-        If the type of the element is unknown, all octets are replaced.
+        The type of the element decides what is replaced:
+
+        * the name of a system, or the description of a port: all of the text,
+        * the description of a system: the identifiers inside the text,
+        * the ID of a chassis or a port, a management address, and content that
+          an organization defines: the octets that its parts and subtypes say,
+        * the end, the time to live, and capabilities: nothing, unless the
+          element is longer than usual,
+        * an unknown type: all octets.
 
         :param kind: the type of the element, a number.
         """
@@ -162,10 +174,12 @@ class Frames:
             # The description may contain the name of the switch at any place.
             return self._replace_text(octets, self._replace_identifiers)
         if kind in _SUBTYPE_OF_MAC:
+            # The first octet is the subtype of the ID, and stays.
             return octets[:1] + self._replace_id(kind, octets[0], octets[1:])
         if kind == _MANAGEMENT_ADDRESS:
             return self._replace_management_address(octets)
         if kind == _ORGANIZATION:
+            # Three octets are the organization, and one is the subtype.
             rest = self._replace_organization(
                 octets[:3], octets[3:4], octets[4:]
             )
@@ -217,6 +231,7 @@ class Frames:
         if length == 0 or len(octets) == 1:
             # There is no family, so nothing is known about the other octets.
             return self._replace_after(1, octets)
+        # The length counts the octets after itself.
         address_end = 1 + length
         address = self._replace_address(octets[1], octets[2:address_end])
         rest = octets[address_end:]
@@ -261,6 +276,8 @@ class Frames:
             return self._replace_text(rest, self._replace_name)
         if organization == _LLDP_MED and number in _MED_SUBTYPES_OF_VERSIONS:
             return self._replace_text(rest, self._replace_in_version)
+        # The numbers at the beginning identify nothing. All octets after them
+        # are replaced.
         length_kept = _LENGTH_OF_NUMBERS.get((organization, number), 0)
         return self._replace_after(length_kept, rest)
 
@@ -273,7 +290,8 @@ class Frames:
         name = octets[_LENGTH_BEFORE_VLAN_NAME:]
         new_name = self._replace_text(name, self._replace_name)
         if len(new_name) != len(name):
-            # An address in the name may have become longer.
+            # An address in the name may have become longer or shorter. The
+            # last octet of the head is the length of the name.
             head = head[:-1] + bytes([min(len(new_name), 255)])
         return head + new_name
 

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Make the data of machines anonymous by replacing identifiers."""
+"""Make the data of machines anonymous by replacing identifiers.
+
+An identifier is a text or a number that says which machine or site the data
+come from, such as a serial number, a MAC address or a host name. Fields have
+kinds, according to their names. For example, all of a field ``serial_number``
+is a name, but a field ``description`` is a text that may contain identifiers.
+"""
 
 from collections.abc import Iterable, Mapping
 import functools
@@ -82,6 +88,8 @@ class _Document:
         self._forms = replacer.forms
         self._learned = learned
         self._texts = texts.Texts(replacer, learned)
+        # In LLDP, the versions of a switch need a function of their own: four
+        # numbers such as 2.10.0.1 are not an address there.
         self._frames = lldp.Frames(
             self._forms,
             self._texts.replace_name,
@@ -172,7 +180,9 @@ class _Document:
         """Replace a number with a fraction in a field of identifiers.
 
         This is needed because Ironic's hook extra-hardware converts the serial
-        number "12345E67" to the number 1.2345e+71.
+        number "12345E67" to the number 1.2345e+71. The number stays if it is
+        in a field of another kind, if it is a placeholder such as 0.0, or if
+        it is infinite or NaN.
 
         :param kind: the kind of the field.
         """
@@ -187,6 +197,7 @@ class _Document:
 
         It identifies the machine if the name of its field says so, e.g.
         ``serial_number``, or if another field has the same number as a name.
+        A placeholder such as 0 identifies nothing.
 
         :param kind: the kind of the field.
         """
@@ -200,8 +211,9 @@ class _Document:
     def _replace_lldp(self, value: Any) -> Any:
         """Replace identifiers in the LLDP data of switches.
 
-        In an element of a frame, such as ``[5, '7377']``, the type decides
-        which part is replaced. All of a text is replaced.
+        In an element, such as ``[5, '73772d31']``, the type 5 decides which
+        octets of the content are replaced. A text outside of an element is
+        replaced as a whole.
 
         :param value: elements and texts, in lists and mappings of any depth,
             such as ``{'eth0': [[5, '7377']]}``.

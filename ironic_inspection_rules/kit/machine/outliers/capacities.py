@@ -4,6 +4,10 @@
 
 Disks of one model differ by some sectors. Machines are compared, and divided
 into kinds, as if such disks were of one size.
+
+The functions work on sketches. A sketch is what is compared of one machine. It
+has lists of parts. A part is its slot and its attributes, for example
+``('0:1:0', (('model', 'X'), ('size', 960100)))``.
 """
 
 import collections
@@ -24,13 +28,14 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
     one, all ten sketches have 960000 afterwards, because the most frequent
     size replaces the others.
 
-    :param sketches: equal lists of parts must be the same object; they are
-        also the same object in the result.
+    :param sketches: the machines of one group. Lists of parts that are equal
+        must be the same object; in the result they are the same object, too.
     """
     # The number of machines that have a list, and the list itself, by the id()
     # of the list.
     counts: collections.Counter[int] = collections.Counter()
-    # The lists are not compared by content, because that takes long.
+    # One list for every id(). The lists are not compared by content, because
+    # that takes long.
     distinct: dict[int, sketch.PartList] = {}
     for machine in sketches:
         for part_list in machine.parts:

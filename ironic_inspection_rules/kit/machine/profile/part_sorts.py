@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sorts of disks, interfaces and devices, which rules of a profile count."""
+"""Sorts of disks, interfaces and devices, which rules of a profile count.
+
+A profile is a set of rules that accept only machines like a sample of good
+machines. One of its rules says, for example, that a machine must have four
+"SSD 480 GB Intel". These disks are a sort. A sort is defined by tests of
+attributes, such as a size from 456 to 504 GB and the vendor Intel. The tests
+are written in two ways:
+
+* as filters, for the rule that counts the parts of the sort, and
+* as a condition, for the rule that finds parts of no sort in a loop.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
@@ -103,7 +113,7 @@ class RangeTest:
 
 @dataclasses.dataclass(frozen=True)
 class PartSort:
-    """A sort of parts, which a rule counts.
+    """A sort of parts, such as all SSDs of 480 GB, which a rule counts.
 
     :param tests: the tests, by name of the attribute. A part is of this sort
         if it passes all of them.
@@ -203,6 +213,7 @@ def find_sorts(
     for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
             reported.append(name)
+    # The keys of the parts of every machine. A key is e.g. (960, 'Intel').
     keys_of_machines = []
     for items in lists:
         keys_of_machines.append(
@@ -215,10 +226,12 @@ def find_sorts(
     on_some_machines: dict[Hashable, list[Key]] = {}
     for key in keys:
         if all(key in machine_keys for machine_keys in keys_of_machines):
+            # All machines have such a part, so it is a sort of its own.
             on_all_machines.append([key])
             continue
-        # Parts that some machines lack are one sort if these attributes are
-        # equal, e.g. "rotational" for disks.
+        # Some machines lack such a part, so they may have another part in its
+        # place. All these parts are one sort if these attributes are equal,
+        # e.g. "rotational" for disks.
         shared = tuple(
             value
             for name, value in zip(reported, key, strict=True)
@@ -312,6 +325,7 @@ def _have_common_sizes(first: PartSort, second: PartSort) -> bool:
         return False
     if second_sizes.low > first_sizes.high:
         return False
+    # Their ranges overlap. All tests of other attributes must be equal.
     return {**first.tests, _SIZE: None} == {**second.tests, _SIZE: None}
 
 
@@ -346,8 +360,16 @@ def _build_sort(
     """Build one sort that accepts the parts of all keys of a group.
 
     For example, for disks of 480 GB by two vendors, it tests for the size 480
-    GB and for one of the two vendors. Attributes that only some of the parts
-    have are not tested.
+    GB and for one of the two vendors. Every attribute is treated by the first
+    of these cases that applies:
+
+    * If it is the size, and all parts report it, the size must be in the range
+      of the sizes, widened by the tolerance. With ``observed``, it must be one
+      of the sizes.
+    * If all parts have the same value, a part must have this value. If none of
+      them has the attribute, a part must not have it either.
+    * If all parts have a value, a part must have one of these values.
+    * If only some of the parts have a value, the attribute is not tested.
 
     :param reported: the names of the attributes in the keys, in order.
     :param tolerated: the amounts by which the size of an accepted part may
@@ -389,6 +411,7 @@ def _format_values(values: Sequence[typing.Any]) -> str:
 def _format_size(size: float) -> str:
     """Return a size as text in the units used for disks, e.g. "960 GB"."""
     in_unit = size
+    # From 999.5 on, the format ".3g" would round up to 1000 and write "1e+03".
     for unit in ('B', 'kB', 'MB', 'GB'):
         if in_unit < 999.5:
             return f'{in_unit:.3g} {unit}'
