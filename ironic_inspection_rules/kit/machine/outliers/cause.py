@@ -3,7 +3,11 @@
 """Merge differences of a machine that have one cause into one finding.
 
 For example, a missing DIMM makes the memory smaller as well. Only the DIMM is
-reported.
+reported: the missing DIMM explains the smaller memory.
+
+There are differences of parts, such as DIMMs and disks, and differences of
+fields, such as totals, settings and benchmarks. Several sources may report the
+same part, so a difference of a part may be there twice.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -202,6 +206,7 @@ def _keep_one_per_kind_and_card(differences: Differences) -> Differences:
     for difference in differences:
         card = _pci_address(difference.slot)
         if card is None:
+            # The difference is not about a card.
             kept.append(difference)
             continue
         if difference.what == finding.MOVED:
@@ -232,6 +237,7 @@ def _leave_out_explained(
     addresses = {_pci_address(part.slot) for part in parts} - {None}
     # A part without a slot may be any device. It explains one device that
     # differs in the same way, e.g. is missing.
+    # The list has the changes that such parts may explain, e.g. "missing".
     changes_without_slot = []
     for part in parts:
         if part.slot is None and _may_be_other_device(part):
@@ -242,6 +248,7 @@ def _leave_out_explained(
             # The device is one of the parts.
             continue
         if device.what in changes_without_slot:
+            # A part explains only one device, so it is removed from the list.
             changes_without_slot.remove(device.what)
             continue
         if device.what == finding.MOVED and parts:
@@ -272,8 +279,15 @@ def _is_explained(
 ) -> bool:
     """Return whether another difference explains the difference of a field.
 
-    For example, a different model of the processor explains different
-    benchmarks, and a missing disk explains a smaller number of disks.
+    These differences are explained:
+
+    * a field about the memory, by a DIMM that is missing, new or changed,
+    * a field that repeats facts about parts, such as the number of disks, by a
+      difference of these parts,
+    * the firmware of parts, by a difference of these parts. But a missing part
+      does not explain that the machine has a firmware that its peers lack,
+    * benchmarks and flags of the processor, by another model of the processor,
+    * other benchmarks, by a changed part of the kind that was measured.
 
     :param difference: the difference of the field.
     :param fields: the differences of all fields.

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compare the texts and numbers of a machine with those of its peers."""
+"""Compare the texts and numbers of a machine with those of its peers.
+
+A column has the values of one field, in the order of the machines. For
+example, ``['uefi', 'uefi', 'bios', None]`` is a column of texts: the third
+machine differs, and the fourth does not report the field.
+"""
 
 import array
 from collections.abc import Callable, Iterator, Sequence
@@ -61,6 +66,7 @@ def text_columns(
         for fields in fields_by_id.values():
             for path, value in fields.items():
                 distinct.setdefault(path, set()).add(value)
+        # A machine without the section has none of its fields.
         no_fields: dict[str, typing.Any] = {}
         for path, values in sorted(distinct.items()):
             if len(values) < 2:

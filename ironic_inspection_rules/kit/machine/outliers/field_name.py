@@ -3,7 +3,8 @@
 """Decide by the names of fields which fields of machines are compared.
 
 Serial numbers, addresses, names and times are unique to a machine, and are
-never compared.
+never compared. The words in the name of a field say what its value is. For
+example, ``SerialNumber`` has the words "serial" and "number".
 """
 
 import functools
@@ -197,6 +198,7 @@ def is_compared(name: str) -> bool:
     if 'version' in words_of_name:
         # Drivers are part of the ramdisk, not of the machine.
         return 'driver' not in words_of_name
+    # The words that say that the value is unique to a machine.
     individual = words_of_name & _WORDS_OF_ONE_MACHINE
     if individual == {'id'} and words_of_name & _WORDS_FOR_MODEL_ID:
         # ``product_id`` is the same for all devices of a model.
@@ -243,6 +245,7 @@ def common_name(name: str) -> str:
     """
     if _KERNEL_NAME.fullmatch(name) or _ADDRESS_DATE_OR_PATH.fullmatch(name):
         return MEMBER
+    # In "DIMM 3", the group before the number is "DIMM".
     counted = _NAME_WITH_NUMBER.fullmatch(name)
     if counted:
         return counted[1] + MEMBER

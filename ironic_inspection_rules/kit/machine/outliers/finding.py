@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Findings about odd machines: their kinds, sentences, units and order."""
+"""Findings about odd machines: their kinds, sentences, units and order.
+
+A finding, or outlier, is a difference of one machine from its peers, which are
+the other machines of its model. For example, "DIMM_B4 is missing: 9 of 10 have
+32 GiB" is a finding of the kind ``dimm``.
+"""
 
 import dataclasses
 import math
@@ -110,7 +115,11 @@ class Outlier:
 
     @property
     def _sentence(self) -> str:
-        """The sentence of the finding, with placeholders for the values."""
+        """The sentence of the finding, with placeholders for the values.
+
+        There is one sentence for a new, a moved and a changed part or field,
+        and three for a missing part, see :attr:`text`.
+        """
         if self.what == NEW:
             return _(
                 '%(name)s is there: %(has)s; %(count)d of %(of)d have '

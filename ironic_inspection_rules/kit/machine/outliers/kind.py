@@ -3,7 +3,12 @@
 """Divide machines of one model into kinds, e.g. those that were bought later.
 
 Machines are of several kinds if some value divides them into populations that
-are all large enough.
+are all large enough. For example, if 30 machines have 512 GiB of memory and 20
+have 256 GiB, there are two populations.
+
+A field that divides machines in this way is a feature. It gives every machine
+a label: the number of the population that has the value of the machine. Three
+machines with 512, 512 and 256 GiB have the labels 0, 0 and 1.
 """
 
 import collections
@@ -67,6 +72,8 @@ class _FieldColumn(typing.NamedTuple):
 class _Feature(typing.NamedTuple):
     """A field that divides machines into populations.
 
+    :param kind: the kind of findings about the field, e.g. ``disk``.
+    :param field: the path of the field.
     :param labels: for every machine, the number of its population, e.g. ``(0,
         0, 1, None)``; None if the value of the machine is rare.
     :param values: the values of the populations, by number of the population.
@@ -140,15 +147,18 @@ def _choose_best(features: Sequence[_Feature]) -> _Feature | None:
 
     Two features agree if their populations are the same, e.g. if the machines
     with more memory, and only these, have larger disks. If several features
-    are equally good, the one that labels the most machines is chosen.
+    are equally good, the one that labels the most machines is chosen. If these
+    are still several, a field of the hardware is chosen before a setting.
 
-    :returns: None if only settings of one kind divide the machines.
+    :returns: None if nothing but settings divides the machines, and no
+        settings of different kinds agree.
     """
     # The kinds of fields that divide the machines in the same way. The labels
     # describe the way: (0, 0, 1) if the third machine differs from the others.
     kinds_by_labels: dict[Hashable, set[str]] = {}
     for feature in features:
         kinds_by_labels.setdefault(feature.labels, set()).add(feature.kind)
+    # The features that are enough to divide the machines.
     usable = []
     for feature in features:
         is_alone = len(kinds_by_labels[feature.labels]) == 1
@@ -303,6 +313,7 @@ def _build_feature(
     :returns: None if the field does not divide the machines.
     """
     counts = collections.Counter(column.values)
+    # None means that the machine does not report the field.
     counts.pop(None, None)
     frequent = {
         value for value, count in counts.items() if count >= min_machines
@@ -376,6 +387,9 @@ class _Assignment:
         """
         votes = 0.0
         for voters in self._voters.values():
+            # A feature votes for a population if the machine has the label
+            # that is usual there.
+            #
             # All features of one kind share one vote. Otherwise a missing
             # card, which changes many fields of its kind, would outvote all
             # other kinds.
@@ -457,6 +471,7 @@ def _find_usual_amounts(
     For example, ``[([8, 8, 2, 8], [8, 2])]`` for one feature, if the machines
     of the first population have 8, and the machine of the second has 2.
 
+    :param best: the feature that divides the machines into populations.
     :returns: one pair for every feature that is a number: the number of every
         machine, and the most frequent number of every population.
     """
@@ -562,6 +577,8 @@ def _format_value(column: _FieldColumn, value: typing.Any) -> str:
         return finding.format_number(column.path, value)
     if not isinstance(value, tuple):
         return str(value)
+    # The value has the values of all parts or items of a list. Only the sizes
+    # of parts get a unit.
     is_size = column.path.endswith(' size')
     texts = []
     for item, count in collections.Counter(value).items():

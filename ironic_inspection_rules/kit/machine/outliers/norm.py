@@ -2,8 +2,11 @@
 
 """Find out which values are normal among peers, and which machines are odd.
 
-Texts and lists of parts are either equal or different. Measured numbers are
-normal if they are near the median.
+Texts and lists of parts are either equal or different: a value is normal if
+enough peers have it. The same holds for counts, such as 8 cores, if nearly all
+peers have the same few counts. But measurements, such as the speed of a disk,
+are never quite equal. They are normal if they are near the median, and odd if
+they are farther from it than a limit.
 """
 
 import bisect
@@ -85,6 +88,7 @@ def find_norm(values: Iterable[Hashable], min_peers: int) -> Norm | None:
     :param min_peers: the number of peers that must report a value.
     """
     counts = collections.Counter(values)
+    # Peers that report nothing are not counted.
     counts.pop(None, None)
     return find_norm_of_counts(counts, min_peers)
 

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Learn rules from the normal machines of groups, for outliers --learn."""
+"""Learn rules from the normal machines of groups, for outliers --learn.
+
+A group has the machines of one model, which are peers. A machine is normal if
+it does not differ from its peers. A learned rule records how a machine of the
+group differs from the normal machines, e.g. that it has 7 disks instead of 8.
+"""
 
 from collections.abc import Sequence
 import json
@@ -33,6 +38,7 @@ def reduce(facts: views.Facts, by: Sequence[str]) -> Reduced:
     Worker processes send this part to the process that learns, because it is
     much smaller than an inventory.
 
+    :param facts: the inventory and the plugin data of the machine.
     :param by: the paths of the values that all peers must have; if empty,
         vendor, product and board.
     """
@@ -129,7 +135,7 @@ class GroupNorm:
             name=self._label,
             on_mismatch=rules.AUDIT,
             tolerated=tolerated,
-            # The conditions of the group compare these values.
+            # The conditions of the group compare these values already.
             left_out=set(self.keys),
         )
         # The rules must not apply to machines of other groups.

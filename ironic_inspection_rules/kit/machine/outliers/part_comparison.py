@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compare the parts of machines with the parts of their peers."""
+"""Compare the parts of machines with the parts of their peers.
+
+A part, such as a DIMM, is its slot and its attributes: ``('A1', (('size',
+32),))``. Parts in slots are compared slot by slot. Parts without a slot are
+compared by their number and by the values of all of them together.
+"""
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
@@ -539,7 +544,7 @@ class _ByNumber:
             )
         # A surplus part adds one value to every attribute, which may be
         # unusual. If there are more unusual values than surplus parts, another
-        # part has changed.
+        # part has changed. It also lacks a usual value then.
         surplus = max(0, number - normal.value)
         changed = {}
         for name, values in added.items():
@@ -700,6 +705,7 @@ def compare_multisets(
     :returns: the values that are missing, and the values that are surplus.
     """
     own = collections.Counter(values)
+    # Without any normal multiset, all values are surplus.
     nearest_lost: list[typing.Any] = []
     nearest_added = list(values)
     least_distance: float = math.inf

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A difference of a machine from its peers, and the kind of its field."""
+"""A difference of a machine from its peers, and the kind of its field.
+
+A difference is about a field, such as the BIOS setting ``Turbo``, or about a
+part, such as the DIMM in the slot A1. Users see it as a finding. The kind of a
+finding, such as ``disk`` or ``benchmark``, is derived from the words in the
+path of the field.
+"""
 
 import dataclasses
 import functools
@@ -173,7 +179,9 @@ def finding_kind(path: str, is_number: bool = False) -> str:
     """Return the kind of a finding about a field, by words in its path.
 
     For example, ``bios-setting`` for ``plugin_data.bios.settings.Turbo``.
-    Users can ignore findings by their kind.
+    Users can ignore findings by their kind. The first kind that matches is
+    returned: flags, BIOS settings, firmware, benchmarks, the system, and the
+    kinds of parts. If none matches, it is ``number`` or ``field``.
 
     :param is_number: whether the difference is in numbers; only numbers are
         benchmarks.
@@ -204,7 +212,15 @@ def cause_key(path: str, kind: str) -> tuple[str, str]:
     """Return the key of the cause of a difference in a field.
 
     Differences of a machine that have the same key are reported as one. For
-    example, a slow disk changes several benchmarks of disks.
+    example, a slow disk changes several benchmarks of disks. These fields have
+    the same key:
+
+    * benchmarks of one kind of parts,
+    * fields about the firmware of the system itself,
+    * fields and numbers in the items of one list,
+    * other fields with the same parent, if all of them are of the kind
+      ``field``, of the kind ``number`` or of the kind ``firmware``,
+    * fields of any other kind that is the same, such as BIOS settings.
 
     :param kind: the kind of the finding about the field, see
         :func:`finding_kind`.

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find odd machines among many files, which are read on all processors."""
+"""Find odd machines among many files, which are read on all processors.
+
+Worker processes read the files in chunks. They return only a sketch of every
+machine: the fields and parts that are compared. The main process groups
+machines of one model as peers, and compares their sketches.
+"""
 
 from collections.abc import Callable, Sequence
 import functools
@@ -61,6 +66,7 @@ def learn(
 
     :param result: the result of :func:`compare`.
     :param by: the paths of the values that all peers have.
+    :param advance: called as files are read, for a progress bar.
     :returns: rules as plain data.
     """
     norms = norm_rules.Norms(result)
@@ -121,6 +127,7 @@ class _SketchReader:
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))
                 continue
+            # The path of the file is the name of the machine.
             whole = sketch.draw(path, facts, self._by)
             chunk.sketches.append(shared.share(whole))
         return chunk

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Group machines of one model as peers, and find the odd ones."""
+"""Group machines of one model as peers, and find the odd ones.
+
+The key of a machine is its vendor, product and board, or other values that the
+user names. Machines with the same key are a group. If a value such as the size
+of the memory divides a group, its machines are of several kinds. A machine is
+compared with the machines of its kind, and a difference is a finding.
+"""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 import dataclasses
@@ -21,6 +27,7 @@ MIN_PEERS = 5
 """Least number of machines of one kind that are compared."""
 
 Key = tuple[tuple[str, str], ...]
+"""Pairs of path and value, see :func:`.sketch.peer_key`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -200,10 +207,11 @@ class Peers:
         return self._compare_groups(self._sketches, names=None)
 
     def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
-        """Return how machines, as they were, differ from their peers of today.
+        """Return how earlier data of machines differ from their peers' data.
 
-        :param others: earlier sketches by name of the machine, which replace
-            the sketches that were added.
+        :param others: sketches of earlier data, by name of the machine. They
+            replace the sketches of these machines that were added. Other
+            machines are compared as they were added.
         :returns: a result with only the groups that have one of these
             machines.
         """
@@ -256,7 +264,10 @@ class Peers:
 
 
 def _numbers_then_name(machine: sketch.Sketch) -> tuple[typing.Any, ...]:
-    """Return the sort key of a machine: its numbers first, its name last."""
+    """Return the sort key of a machine: its numbers first, its name last.
+
+    The name decides only between machines whose numbers are equal.
+    """
     return machine.numbers.tobytes(), machine.paths, machine.name
 
 
@@ -283,6 +294,8 @@ def _group_by_key(
         if model not in groups:
             # All machines of the model report their board.
             continue
+        # Of equally large groups, the one with the greatest key is taken, so
+        # that the order of machines does not change the result.
         _size, largest = max((len(groups[key]), key) for key in keys)
         without_board = groups.pop(model)
         groups[largest].extend(without_board)
@@ -304,12 +317,14 @@ def _compare_kind(
     # Lists of differences, one per source, by the index of the machine.
     parts: dict[int, list[list[peer_difference.PeerDifference]]] = {}
     for lists in kind.part_lists_by_source(sketches).values():
+        # The differences by index of the machine in "sketches".
         by_machine = part_comparison.compare(lists, min_peers)
         for index, differences in by_machine.items():
             parts.setdefault(index, []).append(differences)
     fields = field_comparison.compare(sketches, min_peers)
     findings = []
     for index in sorted(parts.keys() | fields.keys()):
+        # Only one difference is left for every cause.
         causes = cause.single_out(parts.get(index, []), fields.get(index, []))
         for difference in causes:
             findings.append(difference.as_finding(sketches[index].name, group))

@@ -2,6 +2,14 @@
 
 """Sketches of machines: the fields, numbers and parts that are compared.
 
+A sketch has three sorts of data:
+
+* texts, which are grouped in sections, such as ``('plugin_data.extra.cpu',
+  (('plugin_data.extra.cpu.model', 'X'),))``,
+* numbers, such as 8 at ``inventory.cpu.count``,
+* lists of parts. A part is its slot and its attributes, such as ``('0:1:0',
+  (('model', 'X'), ('size', 960)))``.
+
 A sketch is small. Machines share the objects that are equal in their sketches,
 so that the sketches of a large fleet fit into memory.
 """
@@ -219,10 +227,13 @@ def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     of parts. The sketch does not share objects with other sketches yet;
     :meth:`Shared.share` does that.
 
+    :param name: the name of the machine in findings.
+    :param facts: the inventory and the plugin data of the machine.
     :param by: the paths of the values that all peers must have; if empty,
         vendor, product and board.
     """
     data = _as_data(facts)
+    # The values of fields by path. A path to the items of a list has several.
     values: dict[str, list[typing.Any]] = {}
     for root, value in data.items():
         _collect(name=root, value=value, path=root, values=values, depth=0)
@@ -365,6 +376,7 @@ def _collect_members(
         # The step is the name of the member in the path.
         step = name
         if type(value) in _CONTAINERS:
+            # "eth0" becomes "*", and "DIMM 3" becomes "DIMM*".
             step = field_name.common_name(name)
             # Kernel names such as "sda" and "eth0" are collected, because all
             # machines may have such a part.
@@ -626,7 +638,8 @@ def _items_by_kind(
         slot = source.slot_of(name, part) or ''
         is_kernel_name = field_name.common_name(name) == field_name.MEMBER
         if slot == name and is_kernel_name:
-            # A name that the kernel assigned, such as "sda", is not a slot.
+            # A name that the kernel assigned, such as "sda", is not a slot,
+            # because it may differ after the next boot.
             slot = ''
         item = (
             _PREFIX_OF_SLOT_PATH.sub('', slot),
@@ -698,8 +711,9 @@ _SOURCE_BY_PATH = {source.path: source for source in _SOURCES_WITH_LISTS}
 def _is_attribute_compared(path: str, name: str) -> bool:
     """Return whether a field of a part is compared between machines.
 
-    IDs and slots are not compared. Other fields are skipped if their name says
-    that the value is unique to one machine, such as an address.
+    The attributes that the source lists are always compared. IDs and slots are
+    not. Of the other fields, those are skipped whose name says that the value
+    is unique to one machine, such as an address.
 
     :param path: the path of the source that reports the part.
     """
