@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replace IP addresses by others of the same kind and notation."""
+"""Replace IP addresses by others of the same kind and notation.
+
+Some addresses identify nobody, such as 127.0.0.1 and the netmask
+255.255.255.0. They are called common, and are not replaced.
+"""
 
 import ipaddress
 import re
@@ -145,6 +149,7 @@ class Addresses:
             inner = self._replace_bits(_ipv4_at_end(address), inner_length)
             return ipaddress.ip_address(address.packed[:-4] + inner.packed)
         width = address.max_prefixlen
+        # The bits of a private network stay.
         fixed_length = _length_of_private_network(address)
         value = self._shift_bits(address, fixed_length)
         # The replacement of a public address must not be an address of

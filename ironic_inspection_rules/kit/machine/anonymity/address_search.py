@@ -5,7 +5,8 @@
 Texts that a machine sends are searched for addresses, which are replaced when
 the data are made anonymous. A run is divided into *parts*: hexadecimal
 numbers, four numbers separated by dots (a *quad*), and separators. A place is
-an index in the list of parts.
+an index in the list of parts. For example, the run ``fe80::1`` has the parts
+``fe80``, ``::`` and ``1``, and the ``1`` has the place 2.
 
 It is often unclear where an address ends: ``addr:10.0.0.1:22``,
 ``ip=10.0.0.5::10.0.0.1:255.255.255.0:host``, ``mac:52:54:00:12:34:56``.
@@ -88,8 +89,9 @@ def find(text: str, start: int, end: int) -> list[AddressInRun]:
         # The run of "iface:10.0.0.1" begins with the last letters of a word.
         first = _after_word(parts)
     if _LETTER.match(text, end):
-        # That of "fe80::1:default" ends with the first letters of a word.
+        # The run of "fe80::1:default" ends with the first letters of a word.
         after_last = _before_word(parts)
+    # The parts that do not belong to a word.
     whole_groups = parts[first:after_last]
     addresses = list(_find_addresses(whole_groups))
     if not addresses and len(whole_groups) < len(parts):
@@ -146,8 +148,12 @@ def _find_addresses(parts: list[re.Match[str]]) -> Iterator[AddressInRun]:
 def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
     """Return the address that begins at a place; None if there is none.
 
+    These addresses are tried, in this order: a MAC address, an IPv6 address,
+    an IPv4 address, and a MAC address whose first octet is joined to a word.
     MAC addresses are tried before IPv6 addresses, because the groups of an
     IPv6 address may look like pairs of digits.
+
+    :param parts: the parts of the run.
     """
     part = parts[place]
     end = _end_of_octets(parts, place)
@@ -223,7 +229,8 @@ def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
         # Neither four numbers with dots nor a single colon begin an address.
         return None
     if begins_with_gap and place > 0 and parts[place - 1]['hex']:
-        # "::b" is not searched separately if "a::b" was not an address.
+        # All of "a::b" was tried before, and is not an address. Its end "::b"
+        # is not searched separately.
         return None
     # A match has a reference to all of the text that was searched.
     text = part.string
@@ -241,7 +248,7 @@ def _possible_ends_of_ipv6(
 
     For example, "fe80::1:2" may end after "fe80::", "fe80::1" and "fe80::1:2".
 
-    :param parts: the digits, colons and dots of a text, in order.
+    :param parts: the parts of the run.
     :param place: the place at which the address begins.
     :returns: indices in the text, in ascending order.
     """
@@ -260,6 +267,7 @@ def _possible_ends_of_ipv6(
             # An IPv4 address replaces the last two groups.
             groups += 2
         if gaps > 1 or groups > _GROUPS_OF_IPV6:
+            # No address has a second "::" or a ninth group.
             break
         has_all_groups = gaps > 0 or groups == _GROUPS_OF_IPV6
         # After a single colon, another group must follow.

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile one regular expression that finds thousands of identifiers."""
+"""Compile one regular expression that finds thousands of identifiers.
+
+Python tries the alternatives of an expression one after another. Therefore
+alternatives that begin alike are nested: ``abc|abd|…`` becomes
+``a(?:b(?:c|d|…))``.
+"""
 
 from collections.abc import Iterable, Mapping
 import enum

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replace numbers by other numbers with the same number of digits."""
+"""Replace numbers by other numbers with the same number of digits.
+
+A number is given as its digits and their bases. The base of a digit is the
+number of its possible values: 10 for a decimal digit, 26 for a small letter,
+256 for an octet. A digit is shifted by a distance: in the base 10, the digit 7
+shifted by 5 becomes 2.
+"""
 
 from collections.abc import Sequence
 import functools

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Classify fields by name, to know which values identify a machine."""
+"""Classify fields by name, to know which values identify a machine.
+
+For example, ``serial_number`` is of the kind ``NAME``: all of its value is
+replaced when the data are made anonymous. ``firmware_version`` is of the kind
+``VERSION``: four numbers in it are not replaced as an IP address.
+"""
 
 import enum
 import functools
@@ -93,6 +98,7 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
         VLANs: the ``name`` in ``vlans`` identifies a network, but other names
         do not.
     """
+    # The patterns match names without separators: "serialnumber".
     plain = _letters_and_digits(name)
     above = _letters_and_digits(parent)
     # This comes first because "product_id" is not an ID of the machine. Like

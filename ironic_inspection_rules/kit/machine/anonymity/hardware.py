@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replace addresses of hardware: MAC, EUI-64, GUID, WWN."""
+"""Replace addresses of hardware: MAC, EUI-64, GUID, WWN.
+
+A MAC address has six octets, and the first three are the number of the vendor.
+An EUI-64 has eight octets. It may be derived from a MAC address by a filling,
+two octets that are put into its middle: 525400 fffe 123456 is derived from
+525400123456. A WWN identifies e.g. a disk. Its first digit is its form, which
+says where the number of the vendor is.
+"""
 
 import re
 
@@ -41,6 +48,7 @@ class Hardware:
             separated, e.g. by colons. Separators stay, and must not be
             letters.
         """
+        # The separators are removed, and put between the new digits below.
         octets = bytes.fromhex(re.sub('[^0-9A-Fa-f]', '', text))
         replacement = self._replace_address(octets).hex()
         separated = digits.lay_over(text, replacement)

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find identifiers in texts of a machine by their form."""
+"""Find identifiers in texts of a machine by their form.
+
+For example, ``52:54:00:12:34:56`` has the form of a MAC address. Four numbers
+such as 2.10.0.1 may be an address or a version. The text around them decides,
+e.g. "gateway=" or "firmware".
+"""
 
 import enum
 import re

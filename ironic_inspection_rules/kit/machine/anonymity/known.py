@@ -3,7 +3,14 @@
 """The identifiers of a machine, which are replaced wherever they occur.
 
 If some field of a machine has a serial number, a name or an address, all other
-texts of the machine are searched for it, in every notation that is common.
+texts of the machine are searched for it, in every notation that is common. For
+example, the MAC address 52:54:00:12:34:56 is also found as ``525400123456``
+and as ``01-52-54-00-12-34-56``.
+
+An identifier is stored as patterns and keys. A pattern is a part of the
+regular expression that finds it. A key is the text that was found, in
+lowercase and perhaps without separators. It leads to the function that
+replaces the text.
 """
 
 from collections.abc import Callable, Iterator
@@ -162,6 +169,7 @@ class KnownIdentifiers:
         if field.says_nothing(text) or not self._is_name(text):
             return
         self._add_word(text, self._new_name(text))
+        # The part before the first dot is the name of the host.
         host, _dot, domain = text.partition('.')
         # Addresses and versions have only numbers after the first dot.
         is_numeric = re.fullmatch(r'[\d.]*', domain) is not None
@@ -268,6 +276,7 @@ class KnownIdentifiers:
             lowercase or in groups.
         """
         if original in self._names:
+            # The text has the name as some field has it.
             return self._names[original]
         replacement = self._names[name]
         characters = _NO_LETTER_OR_DIGIT.sub('', replacement)
@@ -307,16 +316,17 @@ class KnownIdentifiers:
             ``5254.0012.3456``.
         """
         digits = _hex_digits_of(text)
-        # The four digits in the middle of the last sixteen.
+        # The four digits in the middle of the last sixteen. They say whether
+        # the digits around them are a MAC address.
         filling = digits[-10:-6]
         if len(digits) < _DIGITS_OF_EUI_64:
             # In the BOOTIF of PXELINUX, the hardware type precedes the
             # address: 01-52-54-00-12-34-56.
             digits = digits[-_DIGITS_OF_MAC:]
         elif filling in _EUI_64_FILLINGS:
-            # This is an EUI-64 that is derived from a MAC address. Digits
-            # before it, such as the prefix of a GID, belong to a network and
-            # not to a port.
+            # The last sixteen digits are an EUI-64 that is derived from a MAC
+            # address. Digits before it, such as the prefix of a GID, belong to
+            # a network and not to a port.
             digits = digits[-_DIGITS_OF_EUI_64:]
         is_one_digit_repeated = len(set(digits)) == 1
         if is_one_digit_repeated:
@@ -388,8 +398,9 @@ class KnownIdentifiers:
                     _pattern_with_separators(tail),
                 )
             )
-            # Any filling may be in the key, because all of these keys have
-            # their function now.
+            # _add_pattern() sets the function of a key only if the key has
+            # none. Any filling may be in the key here, because all of these
+            # keys have their function now.
             self._add_pattern(
                 pattern, start + _EUI_64_FILLINGS[0] + tail, replace
             )
@@ -434,7 +445,9 @@ class KnownIdentifiers:
         if len(digits) >= _DIGITS_OF_MAC:
             self._add_pattern(pattern, digits, self._forms.wwn)
             return
-        # Longer numbers contain so few digits by chance.
+        # Longer numbers contain so few digits by chance, so letters and digits
+        # must not surround a match. Therefore the digits after "0x" need a
+        # pattern of their own, in which "0x" is a part of the match.
         for prefix in ('', '0x'):
             self._add_pattern(
                 pattern=prefix + pattern,
@@ -468,6 +481,7 @@ class KnownIdentifiers:
             return
         packed = parsed.packed.hex()
         if isinstance(parsed, ipaddress.IPv6Address):
+            # The usual notations of IPv6 are recognized by their form.
             self._add_pattern(
                 pattern=packed, key=packed, replace=self._replace_packed
             )

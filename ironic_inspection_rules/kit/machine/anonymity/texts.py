@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Replace the identifiers in the texts of machines."""
+"""Replace the identifiers in the texts of machines.
+
+Identifiers are found in two ways. Known identifiers are values that fields of
+the machine have, such as its serial number in the field ``serial_number``.
+Other identifiers are recognized by their form, such as MAC addresses.
+"""
 
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.kit.machine.anonymity import address
@@ -129,8 +134,9 @@ class Texts:
         """Replace identifiers in the text of a field, and mask secrets.
 
         In the field of a name, such as ``hostname``, the whole text is
-        replaced. The same is done for a name in the field of an address. In
-        all other fields, only the identifiers in the text are replaced.
+        replaced. The same is done for a name in the field of an address or of
+        a WWN. In all other fields, only the identifiers in the text are
+        replaced.
 
         :param kind: the kind of the field.
         """
@@ -144,15 +150,21 @@ class Texts:
         may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
         if may_be_mac and learning.BARE_OCTETS.fullmatch(masked):
             return self._replacer.forms.replace_octets(masked)
+        # An address that is only a part of a host name, as in "ip-10-0-0-1",
+        # does not count.
         has_address = identifier.is_any_outside_host_names(
             identifier.find(masked)
         )
         if kind is Kind.ADDRESS and has_address:
             return self.replace_identifiers(masked)
+        # The text is the name of a machine, a switch, a host or a disk.
         return self.replace_name(masked)
 
     def replace_name(self, text: str) -> str:
-        """Replace the whole text, which is a name."""
+        """Replace the whole text, which is a name.
+
+        A known name has the same replacement as in other texts.
+        """
         replacement = self._learned.replace_name(text)
         if replacement is None:
             return self._replacer.replace_name(text)
@@ -205,6 +217,7 @@ class Texts:
             if is_version and is_short and original.isdecimal():
                 # The number may be a part of the version.
                 continue
+            # A known identifier may overlap several that were found by form.
             overlapped = [
                 identified
                 for identified in by_form
@@ -237,7 +250,8 @@ def _find_by_form(text: str, is_version: bool) -> list[identifier.Identifier]:
     by_form = []
     for identified in identifier.find(text):
         if identified.form in forms_of_version:
-            # A version stays, unless all of it is a known identifier.
+            # A version stays, unless all of it is a known identifier. The form
+            # KEPT is not replaced.
             identified = identified._replace(form=Form.KEPT)
         by_form.append(identified)
     return by_form
