@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Process many files of machines, on all processors."""
+"""Process many files of machines, on all processors.
+
+The work is a function that processes a chunk of files and returns a result. It
+must be prepared before the first chunk, e.g. by compiling rules. Every process
+prepares the work once for itself.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -56,12 +61,16 @@ def in_chunks(
     ]
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(chunks))
     if jobs <= 1:
+        # The chunks are processed here, without other processes.
         work = prepare()
         for chunk in chunks:
             yield work(chunk)
             advance(len(chunk))
         return
+    # The chunks that are not submitted to a process yet.
     chunks_left = iter(chunks)
+    # The submitted chunks whose results are not yielded yet, oldest first: the
+    # number of files, and the future result.
     waiting: deque[tuple[int, futures.Future[Result]]] = deque()
     with futures.ProcessPoolExecutor(
         jobs, initializer=_prepare_process, initargs=(prepare,)
@@ -76,6 +85,7 @@ def in_chunks(
                     future = pool.submit(_do_chunk, chunk)
                     waiting.append((len(chunk), future))
                 if not waiting:
+                    # All results were yielded.
                     return
                 # The oldest chunk comes first, so that the results are in the
                 # order of the files.
@@ -95,6 +105,8 @@ def with_standard_input(
     advance: Advance,
 ) -> Iterator[Result]:
     """Process files in chunks, and then standard input.
+
+    See :func:`in_chunks` for ``prepare`` and ``advance``.
 
     :param paths: the files; ``-`` means standard input.
     """

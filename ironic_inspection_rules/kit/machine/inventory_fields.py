@@ -2,6 +2,11 @@
 
 """The known fields of inspection data, and their providers.
 
+A path such as ``inventory.disks[].size`` leads to a field in steps:
+``inventory``, ``disks``, ``[]`` and ``size``. A provider, or source, is the
+part of an inspection that reports a field: a collector of the ramdisk, a hook
+of Ironic, inspection by Redfish, or a service.
+
 ``tools/collect_inventory_fields.py`` generates ``inventory_fields.yaml`` from
 the code of the ramdisk, of Ironic's hooks and of inspection by Redfish.
 """
@@ -124,7 +129,9 @@ class InventoryField:
     def step(self, name: str) -> 'InventoryField | None':
         """Return the field with a name below this one; None if there is none.
 
-        In a list, any index leads to the field of all items, ``[]``.
+        In a list, any index and ``*`` lead to the field of all items, ``[]``.
+        A name that is not known leads to the members of any name, ``*``, if
+        there are such members.
 
         :param name: the name of a member, or the index of an item.
         """
@@ -190,6 +197,8 @@ def find_field(
 def describe_needs(steps: typing.Iterable[str]) -> list[str]:
     """Return what an inspection needs to report a known field.
 
+    It may need a hook, a collector or Redfish, and a release of Ironic.
+
     :param steps: the path of the field.
     :returns: phrases, e.g. "needs the hook raid-device" and "from 39 on". The
         list is empty if every inspection by the ramdisk reports the field, or
@@ -232,6 +241,7 @@ def _describe_providers(providers: tuple[Provider, ...]) -> list[str]:
     if len(phrases) > 1:
         phrases = [_(' or ').join(phrases)]
     if interfaces:
+        # Redfish reports the field without this hook or collector.
         phrases = [_('%s, or Redfish') % phrases[0]]
     return phrases
 

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Read files with an inventory and plugin data, in all common forms."""
+"""Read files with an inventory and plugin data, in all common forms.
+
+The inventory describes the hardware of a machine. Plugin data are what hooks
+of Ironic and collectors of the ramdisk add to it.
+"""
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.run import views
@@ -17,6 +21,7 @@ def load(path: str) -> views.Facts:
     first two forms there may also be ``previous``, which has the ``inventory``
     and the ``plugin_data`` of the previous inspection.
 
+    :returns: the inventory, the plugin data and the previous inspection.
     :raises: :class:`.exceptions.InvalidDocument` for any other form.
     """
     data = dict(document.load_mapping(path))
@@ -24,6 +29,7 @@ def load(path: str) -> views.Facts:
     is_inventory_alone = inventory is None and 'interfaces' in data
     if is_inventory_alone:
         return views.Facts(data, {})
+    # In the other two forms, "inventory" is one of several keys.
     previous = data.pop('previous', None)
     if previous is not None and not isinstance(previous, dict):
         raise exceptions.InvalidDocument(

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The names that Ironic knows in the mappings of a node, used by lint."""
+"""The names that Ironic knows in the mappings of a node, used by lint.
+
+For example, lint warns of ``ipmi_adress`` in the mapping ``driver_info``,
+because Ironic knows only ``ipmi_address``.
+"""
 
 import functools
 

@@ -2,7 +2,12 @@
 
 """The values and parts that a profile compares, and their tolerances.
 
-Serial numbers, addresses and kernel names are not compared.
+A profile accepts machines like a sample of good ones. It compares single
+values, such as the number of processors, and lists of parts, such as disks.
+Serial numbers, addresses and kernel names are not compared. A tolerance says
+how much a size or a count may differ from the sample, e.g. ``memory=5%``.
+
+Every value and every list belongs to a component, such as ``processors``.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +22,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.machine import part_source
 
 PartItem = Mapping[str, typing.Any]
+"""A part as a machine reports it: ``{'name': 'sda', 'size': 960…}``."""
 
 # A tolerance: "memory=5%", "disks=1".
 _TOLERANCE = re.compile(
@@ -63,6 +69,7 @@ class Scalar:
     def read_from(self, machine: views.Facts) -> typing.Any:
         """Read the value of a machine.
 
+        :param machine: the inventory and the plugin data.
         :returns: None if the machine reports neither a number nor a text.
         """
         value = find(machine, self.path)
@@ -123,6 +130,7 @@ class ComparedParts:
     def read_from(self, machine: views.Facts) -> list[PartItem] | None:
         """Read the parts of a machine that are compared.
 
+        :param machine: the inventory and the plugin data.
         :returns: None if the machine does not report a list of parts.
         """
         items = find(machine, self.path)
@@ -148,6 +156,7 @@ class ComparedParts:
 def find(machine: views.Facts, path: str) -> typing.Any:
     """Return the value at a path of a machine; None if there is none.
 
+    :param machine: the inventory and the plugin data.
     :param path: the path, such as ``inventory.cpu.count``.
     """
     data = {'inventory': machine.inventory, 'plugin_data': machine.plugin_data}
@@ -160,10 +169,14 @@ def reduce(machine: views.Facts) -> views.Facts:
     For example, the size and the model of a disk stay, but its name and serial
     number are removed. Parts are sorted. Therefore machines that give the same
     profile are equal after the reduction.
+
+    :param machine: the inventory and the plugin data.
+    :returns: a smaller inventory and plugin data, with the same paths.
     """
     data: dict[str, typing.Any] = {}
     for value in VALUES:
         _set_value(data, value.path, find(machine, value.path))
+    # The attributes that are kept of parts, by the path of the list.
     lists = {
         DISKS.path: DISKS.attributes,
         INTERFACES.path: INTERFACES.attributes,
@@ -226,7 +239,10 @@ def compared_parts(machines: Sequence[views.Facts]) -> Iterator[ComparedParts]:
     """Yield the lists of parts that all machines report.
 
     These are disks, network interfaces and PCI devices. If the class of every
-    PCI device is known, accelerators are a separate list.
+    PCI device is known, the PCI devices are given as two lists: accelerators,
+    and all others.
+
+    :param machines: the sample.
     """
     for compared in (DISKS, INTERFACES):
         if _do_all_report(machines, compared):
@@ -277,7 +293,7 @@ def _label_disk(attributes: Mapping[str, typing.Any]) -> str:
     :param attributes: the attributes that these disks share.
     """
     words = {True: 'HDD', False: 'SSD'}
-    # Some machines do not report whether a disk rotates.
+    # Some machines do not report whether a disk rotates. Then it is a "disk".
     rotational = attributes.get('rotational', '')
     word = words.get(rotational, 'disk')
     return _join_words(
@@ -437,6 +453,7 @@ def parse_tolerance(texts: Iterable[str]) -> Tolerance:
         if number == OBSERVED and component in COMPONENTS:
             tolerance.observed.add(component)
             continue
+        # All other texts must be a number or a share.
         match = _TOLERANCE.fullmatch(text)
         if match is None or match['component'] not in COMPONENTS:
             raise exceptions.Invalid(

@@ -4,8 +4,11 @@
 
 The rules note all differences in plugin data first, and the last of them fails
 with the whole list: a rule that failed at once would hide the differences
-behind it. Rules in mode ``audit`` hide nothing, so that every one of them
-fails for itself.
+behind it. Rules in mode ``audit`` only record that they would fail. They hide
+nothing, so every one of them fails separately.
+
+A way in which a machine may differ is a deviation, such as another number of
+disks. One rule is written per deviation.
 """
 
 import collections
@@ -26,6 +29,8 @@ AUDIT = 'audit'
 ON_MISMATCH = (FAIL, TRAIT, AUDIT)
 
 # The priorities put the rules of a profile in order; the highest runs first.
+# The first rule empties the list of differences, the comparing rules add to
+# it, and the last rules read it.
 _PRIORITY_OF_BEGIN = 30
 _PRIORITY_OF_COMPARISON = 20
 _PRIORITY_OF_VERDICT = 10
@@ -48,8 +53,9 @@ class Deviation(typing.NamedTuple):
     :param about: the subject of the difference for the description of a rule,
         e.g. ``processors, count``.
     :param condition: a condition that is true for a machine that differs.
-    :param message: the message of the rule, with fields for the values of the
-        machine.
+    :param message: the message of the rule, with fields in braces for the
+        values of the machine: "processors: count
+        {inventory.cpu.count | …}, not 8 to 16".
     """
 
     about: str
@@ -372,6 +378,9 @@ def _deviation_of_other_parts(
 
     The message lists the values of all attributes that distinguish sorts:
     "disks: not all are expected, there are size 960, 480 and model X".
+
+    :param parts: the list of parts, such as the disks.
+    :param sorts: all sorts that the sample has.
     """
     name = parts.component
     values = []
@@ -383,6 +392,8 @@ def _deviation_of_other_parts(
                 f"map(attribute='{attribute}') | unique | join(', ') | "
                 f'{_UNKNOWN}}}'
             )
+    # The condition is tested for every part of the machine, in a loop. It is
+    # true for a part that is of none of the sorts.
     condition = {
         'op': 'none-of',
         'loop': f'{{{parts.field}}}',
