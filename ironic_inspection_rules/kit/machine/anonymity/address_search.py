@@ -199,6 +199,7 @@ def _end_of_octets(
     """
     if not _DIGITS_OF_OCTET <= _count_digits(parts[place]) <= longest:
         return None
+    # The place after the last octet so far. A colon and an octet may follow.
     after = place + 1
     while after + 1 < len(parts):
         if (
@@ -218,8 +219,11 @@ def _end_of_ipv6(parts: list[re.Match[str]], place: int) -> int | None:
     """Return the end of the longest IPv6 address that begins at a place.
 
     The longest address is tried first: "fe80::1" could also end after
-    "fe80::".
+    "fe80::". The separator "::" is a gap: it stands for any number of groups
+    that are zero.
 
+    :param parts: the parts of the run.
+    :param place: the place at which the address begins.
     :returns: the index in the text after the last character; None if there is
         no such address.
     """

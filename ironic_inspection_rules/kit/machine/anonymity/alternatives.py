@@ -18,11 +18,18 @@ _FEW_PATTERNS = 3
 class Edge(enum.Enum):
     """The characters that must not surround a match.
 
-    A value has a pattern for the characters before, and one for those after.
-    The pattern for before is put after the first character of a match. At the
-    beginning of the expression, it would be tried at every character of a
-    text. Therefore it ends with an additional dot, which matches that
-    character.
+    * ``ANYWHERE``: any characters may surround it.
+    * ``QUAD``: there must be no digit beside it, and no digit and dot before
+      it. Otherwise the match is only a part of a longer run of numbers.
+    * ``WORD``: there must be no letter and no digit beside it.
+    * ``NUMBER``: as for ``WORD``, and there must be no digit beyond a dot or a
+      comma. Otherwise the match is only a part of a number such as ``1.5``.
+
+    A value has a pattern for the characters before, and one for the characters
+    after. The pattern for the characters before is put after the first
+    character of a match, because at the beginning of the expression it would
+    be tried at every character of a text. Therefore it ends with an additional
+    dot, which matches the first character of the match.
     """
 
     ANYWHERE = ('', '')

@@ -193,6 +193,7 @@ def _classify_address(
         return Identifier(start, end, Form.IP)
     if _PRECEDES_VERSION.search(before):
         return Identifier(start, end, Form.VERSION)
+    # The text around the numbers does not say what they are.
     return Identifier(start, end, Form.QUAD)
 
 
@@ -224,4 +225,5 @@ def _classify_dashed(text: str, start: int, end: int) -> list[Identifier]:
     # "fw_2_10_0_1" is a version as "fw-2-10-0-1" is.
     if _PRECEDES_VERSION.search(before.replace('_', '-')):
         return []
+    # The text before the numbers does not say what they are.
     return [Identifier(start, end, Form.DASHED_QUAD)]

@@ -104,6 +104,8 @@ def learn(
     :param name: the name of the field.
     """
     if isinstance(value, dict):
+        # In a pair such as {"name": "Serial Number", "value": "CZ3409XK7Q"},
+        # the name says the kind of the value.
         kind_by_name = kind_of_pair(value)
         for key, item in value.items():
             # The key may be an identifier, too: some machines send mappings

@@ -202,8 +202,9 @@ class Texts:
 
         Some are found because the machine is known to have them, others by
         their form. If a known identifier is only a part of an address, e.g. a
-        short serial number, the address is replaced. Otherwise the known
-        identifier is.
+        short serial number, the address is replaced. If it is more than an
+        address, the known identifier is replaced. :func:`_is_replaced_first`
+        describes all cases.
 
         :param is_version: whether the text is treated as a version. In a
             version, four numbers stay, and so do short numbers that are known

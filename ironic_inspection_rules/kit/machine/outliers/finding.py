@@ -248,6 +248,7 @@ def format_size(kind: str, amount: float) -> str:
             if in_unit < 1024 or unit == 'GiB':
                 return f'{in_unit:.4g} {unit}'
             in_unit /= 1024
+    # From 999.5 on, the format ".3g" would round up to 1000 and write "1e+03".
     for unit in ('B', 'kB', 'MB', 'GB'):
         if in_unit < 999.5:
             return f'{in_unit:.3g} {unit}'

@@ -512,8 +512,10 @@ def _find_differences(
 ) -> list[list[KindDifference]]:
     """Find the fields in which kinds of machines differ, most telling first.
 
-    A field is used only if every kind has a normal value.
+    A field is used only if every kind has a normal value. At most ten fields
+    are returned.
 
+    :param populations: the machines of every kind.
     :param min_peers: the number of machines of a kind that must report a
         field.
     :returns: one list for every kind.
@@ -528,6 +530,8 @@ def _find_differences(
         if None in values or are_all_equal:
             continue
         texts = [_format_value(column, value) for value in values]
+        # The path of a property of parts ends with its name: "inventory.disks
+        # size".
         last_word = column.path.rpartition(' ')[2]
         ranked.append(
             _Ranked(

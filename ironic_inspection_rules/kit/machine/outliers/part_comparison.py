@@ -327,7 +327,8 @@ class _BySlot:
                 parts[slot] = dict(names_and_values)
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
-        # The slot of a moved part in this machine, by its slot in the peers.
+        # Parts that peers have in another slot: the slot in this machine, by
+        # the slot in the peers.
         moves = self._find_moves(parts, empty_slots, unusual_slots)
         missing = [slot for slot in empty_slots if slot not in moves]
         new = [slot for slot in unusual_slots if slot not in moves.values()]

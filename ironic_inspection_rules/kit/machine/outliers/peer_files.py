@@ -94,6 +94,8 @@ class _ReducedReader:
     ) -> list[tuple[str, norm_rules.Reduced]]:
         """Return the path of every file, and the reduced data of its machine.
 
+        The data are reduced to the small part that rules are learned from.
+
         :raises: :class:`.exceptions.InvalidDocument` if a file that
             :func:`compare` has read cannot be read again.
         """

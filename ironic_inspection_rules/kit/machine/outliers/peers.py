@@ -240,6 +240,7 @@ class Peers:
         # Sorted, so that the order of machines does not change the result.
         for key, members in sorted(_group_by_key(sketches).items()):
             member_names = sorted(machine.name for machine in members)
+            # Without names, all groups are wanted.
             is_wanted = names is None or any(
                 name in names for name in member_names
             )

@@ -337,9 +337,11 @@ def _collect(
     :param depth: the number of mappings and lists around the value.
     """
     if type(value) not in _CONTAINERS:
+        # A text, a number or a boolean is collected.
         if value is not None and field_name.is_value_compared(path, name):
             values.setdefault(path, []).append(value)
         return
+    # All other values are mappings and lists, which are searched.
     if path in _PATHS_LEFT_OUT or depth > _MAX_DEPTH:
         return
     if type(value) is list:

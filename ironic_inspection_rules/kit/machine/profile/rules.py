@@ -285,11 +285,14 @@ def _deviation_of_value(
 ) -> Deviation:
     """Return the deviation of a machine that has another value.
 
-    A number must be in the range of the sample, widened by the tolerance. For
-    example, if the machines have 8 to 16 CPUs, a machine with 4 differs, and
-    the message is "processors: count 4, not 8 to 16". A text or a firmware
-    version must be equal to a value of the sample.
+    * A text or a firmware version must be equal to a value of the sample.
+    * A number must also be equal to a value of the sample, if the tolerance of
+      the component is ``observed``.
+    * Any other number must be in the range of the sample, widened by the
+      tolerance. For example, if the machines have 8 to 16 CPUs, a machine with
+      4 differs, and the message is "processors: count 4, not 8 to 16".
 
+    :param value: the value that is compared, e.g. the number of CPUs.
     :param sample: the values of the machines of the sample.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
