@@ -109,6 +109,9 @@ def _after_word(parts: list[re.Match[str]]) -> int:
     digits, but belongs to the word "iface", which began before the run. The
     word ends at the first colon. Without a colon, all of the run belongs to
     the word.
+
+    :param parts: the parts of the run, in order.
+    :returns: the index of the first part after the word, in ``parts``.
     """
     for place, part in enumerate(parts):
         if part[0] == ':':
@@ -123,6 +126,9 @@ def _before_word(parts: list[re.Match[str]]) -> int:
     but belongs to the word "default", which continues after the run. The word
     begins after the last colon. Without a colon, all of the run belongs to the
     word.
+
+    :param parts: the parts of the run, in order.
+    :returns: the index of the last colon, in ``parts``.
     """
     for place in reversed(range(len(parts))):
         if parts[place][0] in (':', '::'):
@@ -154,6 +160,7 @@ def _address_at(parts: list[re.Match[str]], place: int) -> AddressInRun | None:
     IPv6 address may look like pairs of digits.
 
     :param parts: the parts of the run.
+    :param place: an index in ``parts``.
     """
     part = parts[place]
     end = _end_of_octets(parts, place)
@@ -192,6 +199,7 @@ def _end_of_octets(
     colons. For example, 52:54:00:12:34:56 has eleven parts: six octets and
     five colons.
 
+    :param parts: the parts of the run.
     :param place: the place at which the address begins.
     :param longest: the most digits that may be before the first colon.
     :returns: the index in the text after the last digit; None if there is no

@@ -99,6 +99,7 @@ def learn(
     name ``db-7`` and the address ``10.0.0.5``. Mappings and lists are searched
     at any depth.
 
+    :param identifiers: receives the identifiers.
     :param value: the value of a field in the data of a machine.
     :param kind: the kind of the field, which says whether its texts are names.
     :param name: the name of the field.
@@ -153,6 +154,7 @@ def _learn_list(
     * the octets of an address: ``[10, 0, 0, 1]``,
     * an item of hardware-detect: ``['disk', 'sda', 'serial', 'S4X1NJ0N']``.
 
+    :param identifiers: receives the identifiers.
     :param kind: the kind of the field that has the list.
     :param name: the name of that field.
     """
@@ -187,6 +189,7 @@ def _learn_text(
 
     A text that is an identifier by its form is not added as a name.
 
+    :param identifiers: receives the identifiers.
     :param kind: the kind of the field that has the text.
     """
     by_form = identifier.find(text)

@@ -187,6 +187,9 @@ def _comparable_slot(part: peer_difference.PeerDifference) -> str | None:
 def _pci_address(slot: str | None) -> str | None:
     """Return bus and device of a PCI address: ``3b:00`` for ``0000:3b:00.1``.
 
+    All functions of a card have the same bus and device.
+
+    :param slot: the slot of a part; None if it has none.
     :returns: None if the slot is not a PCI address.
     """
     match = _PCI_ADDRESS.search(slot or '')

@@ -95,6 +95,7 @@ def divide(
     For example, 30 machines with 512 GiB of memory and 20 with 256 GiB are two
     kinds, and none of them is odd.
 
+    :param sketches: the machines of one group.
     :param min_peers: the number of machines that is enough for a kind,
         provided that they are also a quarter of all machines.
     :returns: the kinds, the largest first. If nothing divides the machines,
@@ -346,6 +347,9 @@ class _Assignment:
     broken machine may have a rare value of that feature, or the value of
     another population. Therefore all features that distinguish the populations
     vote.
+
+    :param best: the feature that divides the machines into populations.
+    :param features: all features, including the best one.
     """
 
     def __init__(self, best: _Feature, features: Sequence[_Feature]) -> None:
@@ -453,6 +457,7 @@ def _count_labels(
     Machines without a population or a label are not counted.
 
     :param best: the feature that divides the machines into populations.
+    :param feature: another feature, whose labels are counted.
     :returns: the number of machines by label, for every population.
     """
     counts: list[collections.Counter[int]]
@@ -561,6 +566,8 @@ def _normal_values(
     disks, and the machines of the second have 16.
 
     :param column: the values of all machines, one population after another.
+    :param min_peers: the number of machines of a population that must report
+        a value.
     """
     values: list[typing.Any] = []
     start = 0

@@ -230,6 +230,9 @@ def _is_nearly_normal(value: float, normal: Norm) -> bool:
 
     For example, a capacity of 960100 is nearly equal to 960000. Counts must be
     equal: 7 cores are not nearly 8.
+
+    :param value: the number of one machine.
+    :param normal: the numbers that are normal among its peers.
     """
     if value in normal.accepted:
         return True

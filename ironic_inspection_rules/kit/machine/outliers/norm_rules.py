@@ -156,6 +156,8 @@ def _group_condition(
     ['PowerEdge R640']}}``.
 
     :param path: the path of the value that the peers of the group share.
+    :param values: the values that the machines of the group have; the empty
+        text if a machine does not report the value.
     """
     root, *names = data_path.parse(path)
     if all(map(str.isidentifier, names)):

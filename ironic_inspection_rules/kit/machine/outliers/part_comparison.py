@@ -184,6 +184,7 @@ def _find_normal_slots(
     these slots. Then the filled slots vary between machines, and a part in
     another slot is not odd.
 
+    :param counted_lists: the different lists, and how many machines have them.
     :param reporting_count: the number of machines that report parts.
     """
     count: collections.Counter[str] = collections.Counter()
@@ -214,6 +215,7 @@ def _count_values(
     machines have a DIMM of size 32 in this slot, and one machine has a DIMM of
     size 16.
 
+    :param counted_lists: the different lists, and how many machines have them.
     :param slots: the slots to count; parts in other slots are skipped.
     """
     values: dict[tuple[str, str], ValueCounts] = {}

@@ -279,6 +279,7 @@ def peer_key(
     For example, ``(('inventory.system_vendor.manufacturer', 'Dell Inc.'),
     ('inventory.system_vendor.product_name', 'PowerEdge R640'))``.
 
+    :param facts: the inventory and the plugin data of the machine.
     :param by: the paths of the values that all peers must have; if empty,
         vendor, product and board.
     :returns: pairs of path and value. Values that are not reported are
@@ -302,6 +303,7 @@ def peer_values(
 ) -> dict[str, typing.Any]:
     """Return the values that all peers of a machine must have, by path.
 
+    :param facts: the inventory and the plugin data of the machine.
     :param by: the paths; if empty, vendor, product and board.
     :returns: a value is the empty text if it is not reported, or if it is a
         mapping or a list.
@@ -373,6 +375,11 @@ def _collect_members(
     another are both collected under the path ``….*``. Mappings and lists whose
     name says that they are unique to a machine, such as its addresses, are
     skipped.
+
+    :param members: the mapping.
+    :param path: the path of the mapping.
+    :param values: receives the values, by path.
+    :param depth: the number of mappings and lists around the mapping.
     """
     for name, value in members.items():
         # The step is the name of the member in the path.
@@ -405,6 +412,11 @@ def _collect_items(
     If the items are mappings or lists, their number is also collected, under
     ``…[] number``. A list of settings, ``[{'name': 'Turbo', 'value': 'on'}]``,
     is read as the mapping ``{'Turbo': 'on'}``.
+
+    :param items: the list.
+    :param path: the path of the list.
+    :param values: receives the values, by path.
+    :param depth: the number of mappings and lists around the list.
     """
     if items and all(map(_is_setting, items)):
         for item in items:
@@ -604,6 +616,7 @@ def _part_lists(data: Mapping[str, typing.Any]) -> list[PartList]:
     are not compared with each other: they have different source names, even if
     the path is the same.
 
+    :param data: the inventory and the plugin data, in which paths begin.
     :returns: an empty list if a source reports that there are no parts; no
         list for a kind that it does not report.
     """

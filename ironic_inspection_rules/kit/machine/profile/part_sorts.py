@@ -337,7 +337,9 @@ def _build_size_test(
     The test accepts the range of the sizes, widened by the tolerance. With
     ``observed``, it accepts only the given sizes.
 
+    :param sizes: the distinct sizes of the parts.
     :param name: the name of the component, e.g. ``disks``.
+    :param tolerated: the amounts by which sizes may differ from these.
     :returns: the test, and the sizes in words without the tolerance, e.g. "480
         GB to 960 GB".
     """
@@ -371,7 +373,9 @@ def _build_sort(
     * If all parts have a value, a part must have one of these values.
     * If only some of the parts have a value, the attribute is not tested.
 
+    :param compared: the list of parts, which has a function for the label.
     :param reported: the names of the attributes in the keys, in order.
+    :param group: the keys.
     :param tolerated: the amounts by which the size of an accepted part may
         differ from the sizes in the group.
     """

@@ -294,6 +294,7 @@ def _deviation_of_value(
 
     :param value: the value that is compared, e.g. the number of CPUs.
     :param sample: the values of the machines of the sample.
+    :param tolerated: the amounts by which sizes and counts may differ.
     """
     field = f'{{{value.path} | {_UNKNOWN}}}'
     expected = list(dict.fromkeys(sample))
@@ -338,7 +339,9 @@ def _deviations_of_parts(
     480 GB". It may have parts that belong to no sort. It may also have parts
     although the sample has none.
 
+    :param parts: the list of parts, such as the disks.
     :param lists: the parts of every machine of the sample.
+    :param tolerated: the amounts by which sizes and counts may differ.
     """
     name = parts.component
     sorts = part_sorts.find_sorts(parts, lists, tolerated)
@@ -420,6 +423,7 @@ def _build_outside_condition(
 
     For example, ``{'op': '!le', 'args': {'values': [2, FIELD, 4]}}``.
 
+    :param field: the field in braces that has the number.
     :returns: the condition, and the range in words, e.g. "2 to 4".
     """
     if low == high:
@@ -439,6 +443,7 @@ def _build_none_of_condition(
     For example, ``{'op': '!one-of', 'args': {'value': FIELD, 'values': [2,
     4]}}``.
 
+    :param field: the field in braces that has the number.
     :param numbers: the accepted numbers.
     :returns: the condition, and the accepted numbers in words, e.g. "2 or 4".
     """
