@@ -13,7 +13,20 @@ import re
 
 
 class FieldKind(enum.Enum):
-    """Kinds of fields, which decide how their values are replaced."""
+    """Kinds of fields, which decide how their values are replaced.
+
+    * ``NAME``: all of a text is replaced, e.g. a serial number.
+    * ``SWITCH``: all of a text is replaced, which may be a MAC address.
+    * ``WWN``: all of a text is replaced, as a WWN if it has this form.
+    * ``ADDRESS``: the addresses in a text are replaced. A text without an
+      address is the name of a host, and is replaced as a whole.
+    * ``TEXT``: only identifiers in a text are replaced.
+    * ``VERSION``: as ``TEXT``, but four numbers such as 2.10.0.1 stay.
+    * ``MAYBE_VERSION``: as ``VERSION`` for a single word, otherwise ``TEXT``.
+    * ``OTHER``: the name of the field says nothing. The field has the kind of
+      the field around it, or is treated as ``TEXT``.
+    * ``DROPPED``: the field is removed.
+    """
 
     NAME = 'identifies a machine, all of it'
     SWITCH = 'a name of a switch or of its port, or an address of it'

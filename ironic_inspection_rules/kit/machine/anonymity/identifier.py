@@ -16,7 +16,11 @@ from ironic_inspection_rules.kit.machine.anonymity import address_search
 
 
 class Form(enum.Enum):
-    """Forms of identifiers."""
+    """Forms of identifiers.
+
+    ``KEPT``, ``DATE`` and ``VERSION`` are for texts that only look like an
+    identifier. They stay, except in a name or in a known identifier.
+    """
 
     KEPT = 'a time or a PCI address'
     DATE = 'a date, perhaps with a time'

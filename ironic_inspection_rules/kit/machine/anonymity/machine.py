@@ -130,6 +130,7 @@ class _Document:
     def _replace_value(self, value: Any, kind: Kind, name: str) -> Any:
         """Replace identifiers in the value of a field, at any depth.
 
+        :param value: the value, as JSON.
         :param kind: the kind of the field, which says whether its texts are
             names.
         :param name: the name of the field.

@@ -193,6 +193,8 @@ class Outlier:
         )
 
 
+# The factor of a kind in the oddness of a finding; 1 for all other kinds. It
+# puts e.g. a missing DIMM before an unusual field that is equally rare.
 _WEIGHT_BY_KIND = {
     part_source.DIMM: 1.5,
     part_source.ACCELERATOR: 1.5,

@@ -196,8 +196,9 @@ def _dividing_columns(
 ) -> Iterator[_FieldColumn]:
     """Yield the fields that may divide machines.
 
-    They are texts, properties of parts, and numbers that are not measured. A
-    column has the value of every machine.
+    They are texts, properties of parts, and numbers that are not measured.
+    Texts, numbers and lists of parts that are equal on all machines are
+    skipped. A column has the value of every machine.
     """
     for path, values in field_comparison.text_columns(sketches):
         kind = peer_difference.finding_kind(path)
