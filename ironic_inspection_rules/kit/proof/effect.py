@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Symbolic execution of actions: what they write on all possible machines."""
+"""Compute what actions write on all possible machines at once.
+
+The machines are in a *state*: every field is a list of alternatives, and the
+guard of an alternative is a formula that holds on the machines that have it.
+If an action sets the name of the node to "a" on the machines where a rule
+matches, the name is afterwards::
+
+    the rule matched                                → "a"
+    the rule did not match, and the name was null   → null
+    the rule did not match, and the name was a text → that text
+
+If an action cannot be followed, the places that it may change become
+*unknown*. Whether the action fails is then a *guess*: a truth value that the
+solver chooses.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
@@ -42,7 +56,9 @@ class SymbolicEffects:
     """Applies the actions of one rule, one after another, to all machines.
 
     Methods take a formula ``when``, which holds on the machines on which the
-    action runs, and change :attr:`state` only on these machines.
+    action runs, and change :attr:`state` only on these machines. If an action
+    fails on a machine, the inspection of this machine *ends* with an error,
+    and later actions do not change it.
 
     :param rule_pass: collects the writes of the rule and the formula that the
         rule ends the inspection.
@@ -103,7 +119,12 @@ class SymbolicEffects:
 
         This lets a proof continue after an action that it cannot follow. The
         solver guesses whether the action fails and whether it does anything.
+        If the action may write to the name of the node, the name is then::
 
+            the action runs, and the guess that it writes is true → unknown
+            otherwise                                             → as before
+
+        :param when: holds on the machines on which the action runs.
         :param reason: why the action cannot be followed.
         :param about: everything that the effect of the action depends on,
             except the values at the places.
@@ -167,6 +188,9 @@ class SymbolicEffects:
         extends: bool = False,
     ) -> None:
         """Write a value at a place, and record that the rule writes there.
+
+        The value changes in :attr:`state`. The record, in the writes of the
+        rule, is for the question whether two rules conflict.
 
         If a value on the way to the place is a text or a number, nothing can
         be set below it, and the inspection ends with an error.
@@ -392,7 +416,8 @@ class SymbolicEffects:
         unknown value on these machines.
 
         :param when: holds on the machines on which the action runs.
-        :param path: the place in the port.
+        :param address: the MAC address as a term of the solver.
+        :param path: the place in the port, e.g. ``('extra', 'rack')``.
         :returns: all ports, and the formula that a port has the address.
         """
         all_ports_after: list[tuple[Formula, Value]] = []
@@ -448,6 +473,7 @@ class SymbolicEffects:
         items = []
         ports_found = []
         ports_broken = []
+        # "exists" holds if the list is long enough to have this port.
         for exists, item in ports.items_of_loop():
             has_address = states.where_at(self._machine, item, address)
             is_port = logic.conj(exists, has_address)
@@ -458,6 +484,8 @@ class SymbolicEffects:
             is_written = logic.conj(when, is_port)
             item_after = values.choose(is_written, changed.value, item)
             items.append(values.WrittenItem(item_after))
+        # The port may also be one after the first five. All of those share one
+        # value, "rest", which becomes unknown.
         is_in_rest = self._where_in_rest(ports, address)
         ports_found.append(is_in_rest)
         reason = f'more than {cells.LONGEST} items of {ports.name}'
@@ -482,8 +510,9 @@ class SymbolicEffects:
     ) -> Formula:
         """Return the guess that a port is not among the first five.
 
-        The guess is recorded in the same way as the guesses of loops, because
-        a longer list of ports may lead to another answer.
+        Only the first five ports of a machine have formulas. The guess is
+        recorded as a guess about a list with more than five items: if the
+        wanted formula contains it, the search may need longer lists.
 
         :param address: the address of the port.
         """
@@ -522,6 +551,8 @@ class SymbolicEffects:
         A list with too many alternatives becomes unknown.
 
         :param when: holds on the machines on which the action runs.
+        :param args: ``path``, ``value``, and ``unique`` if the rule gives it:
+            whether a value that the list already has is not appended again.
         """
         root = 'plugin_data'
         table = None
@@ -785,6 +816,7 @@ class SymbolicEffects:
                 # "set-traits" accepts only a list.
                 self.end(has_these)
                 continue
+            # Remove all traits with the prefix, then add those of the list.
             beginning = str(prefix.value)
             self._remove_traits(has_these, beginning)
             for exists, item in names.items_of_loop():

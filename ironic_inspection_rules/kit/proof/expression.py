@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluate texts with fields and filters on all possible machines at once."""
+"""Evaluate texts with fields and filters on all possible machines at once.
+
+A rule may contain the text ``rack-{inventory.hostname}``. The engine fills in
+the hostname of one machine. A proof has no such machine: it computes all
+values that the text may have, as a list of alternatives. The guard of an
+alternative is a formula that holds on the machines that have it::
+
+    the hostname is missing → missing
+    the hostname is a text  → the text "rack-" + hostname
+
+An alternative is a constant, a term of the solver (here ``hostname``, a text
+that the solver chooses), a list, a mapping, an error, or an unknown value. An
+unknown value replaces what a proof cannot compute, with the reason.
+"""
 
 from collections.abc import Hashable, Mapping, Sequence
 import dataclasses
@@ -66,6 +79,7 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
     too many combinations of values, the text is unknown.
 
     :param pieces: texts, and the fields between them.
+    :param scope: the data in which the fields are looked up.
     """
     parts: list[Value] = []
     for piece in pieces:
@@ -74,6 +88,7 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
         else:
             parts.append(evaluate_field(piece, scope))
     if len(parts) == 1:
+        # A single field keeps its type: it is not joined to a text.
         return parts[0]
     if math.prod(len(part) for part in parts) > values.MOST_ALTERNATIVES:
         # A term for every combination would be exact, but the solver would
@@ -82,6 +97,7 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
             'a value with too many alternatives', 'text', *parts
         )
         return _require_parts(parts, unknown_text)
+    # Join one text for every combination of the values of the fields.
     return values.join(
         (guard, _join_text(alternatives, scope.machine))
         for guard, alternatives in values.product(
@@ -93,11 +109,18 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
 def evaluate(written: typing.Any, scope: Scope) -> Value:
     """Evaluate data of a rule, e.g. ``{'rack': '{vars.rack}'}``.
 
-    The result for this example is a mapping whose entry ``rack`` has the value
-    of the variable on a machine. The result is missing or an error if a part
-    is.
+    The data may be::
+
+        a text                          → see evaluate_pieces()
+        anything without fields         → a constant
+        a list with fields              → a list of the values of its items
+        a mapping with fields in values → a mapping with the evaluated values
+        a mapping with fields in keys   → an unknown value
+
+    A list or a mapping is missing or an error if a part of it is.
 
     :param written: any JSON, whose texts may contain fields.
+    :param scope: the data in which the fields are looked up.
     """
     # This raises if the time of the proof is over.
     scope.machine.keep_going()
@@ -143,8 +166,9 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
     :param parts: the values of the parts.
     :param whole: the list, mapping or text.
     """
-    # Go from the last part to the first: if a part has a value, the parts
-    # after it decide.
+    # Go from the last part to the first. "decided" is the result that follows
+    # from the parts after the current one: if the current part has a value,
+    # the result does not change.
     decided = values.only(whole)
     for part in reversed(parts):
         cases = []
@@ -188,9 +212,22 @@ def _convert_alternative(
 ) -> Value:
     """Convert an alternative of an argument to the type that an op declares.
 
-    "8" becomes 8 for an ``int``. A value that cannot be converted, e.g. a list
-    for an ``int``, is an error. A text of the machine becomes unknown for an
-    ``int``, because only the engine can parse the number in it.
+    The cases are, in this order::
+
+        a missing value or an error       → the same
+        a constant                        → converted by the engine, e.g. "8"
+                                            to 8 for an int, or an error
+        any value for a type without a
+        conversion                        → the same
+        an unknown value                  → unknown
+        a list for a list                 → the same
+        any other value for a list, and a
+        list or a mapping for other types → an error
+        a text, a number or a truth value → the same for a str
+        a truth value for a bool          → the same
+        anything else                     → unknown
+
+    :param declared: the argument that the op declares, with its type.
     """
     if values.has_no_value(alternative):
         return values.only(alternative)
@@ -201,6 +238,7 @@ def _convert_alternative(
             return values.FAILED
         return values.const(converted)
     if declared.type not in arguments.TYPES:
+        # The engine has no conversion to this type.
         return values.only(alternative)
     unknown = values.unknown(
         f'the argument {declared.name}', str(declared.type), alternative
@@ -225,8 +263,11 @@ def _convert_alternative(
 def evaluate_path(written: str, scope: Scope) -> Value:
     """Evaluate a path, e.g. ``/extra/{inventory.hostname}``.
 
-    A field is a single token, even if its text contains separators.
+    The path is split into its tokens, ``extra`` and the field, before the
+    fields are evaluated. A field therefore stays a single token, even if its
+    text contains a "/".
 
+    :param written: the path as the rule has it.
     :returns: ``('extra', 'rack')`` for ``/extra/{vars.place}``, if the
         variable is the constant "rack". If a token is read from the machine,
         the path is unknown.
@@ -285,10 +326,17 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
 def _join_text(
     parts: tuple[values.Alternative, ...], machine: machines.SymbolicMachine
 ) -> Value:
-    """Join values to one text, e.g. "rack-" and 8 to "rack-8".
+    """Join values to one text.
 
-    If a value is missing or an error, so is the text. For "rack-" and a text
-    ``name`` that the solver chooses, it is the term ``"rack-" + name``.
+    The cases are, in this order::
+
+        a value is missing or an error     → the same
+        a value is unknown                 → an unknown text
+        "rack-" and 8, all constants       → the constant "rack-8"
+        a list or mapping of the machine   → an unknown text
+        "rack-" and a text ``name``        → the term "rack-" + name
+
+    The first value that is missing, an error or unknown decides.
     """
     for part in parts:
         if values.has_no_value(part):
@@ -405,6 +453,7 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
     root = field.root or ''
     steps = field.steps
     value = scope.roots.get(root, values.NOTHING)
+    # Ports are read by index, as in {ports[0].name}, or by MAC address.
     if root in rendering.PORT_ROOTS and steps:
         is_by_address = data_path.index(steps[0]) is None
         if is_by_address:
@@ -414,6 +463,7 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         traits = values.step(value, cells.TRAITS[1])
         value = values.only(values.TraitNames(traits))
         steps = steps[1:]
+    # Values that rules have made, e.g. variables, are not masked again.
     is_by_rule = root in secret.MADE_BY_RULES
     value = secret.step(scope.machine, value, *steps, by_rule=is_by_rule)
     if not is_by_rule:
@@ -452,8 +502,12 @@ def _try_second_names(
 
     Rules for ironic-inspector expect some values of the inventory in plugin
     data. As in the engine, an empty value at the second place is ignored.
+
+    :param value: the value in plugin data.
+    :param steps: the path of the value in plugin data, of at least one name.
     """
     chosen = value
+    # The second places by the first name of the path, in the order of trial.
     for root, *parents in rendering.SECOND_NAMES.get(steps[0], ()):
         second = secret.step(
             scope.machine, scope.roots[root], *parents, *steps[1:]

@@ -1,6 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Questions about rules that a proof answers for all possible machines."""
+"""Questions about rules that a proof answers for all possible machines.
+
+The questions are::
+
+    dead                 does a rule match no machine at all?
+    shadowed             does a rule never have an effect?
+    conflict             do two rules write different values to one place?
+    gap:/resource_class  is a place empty on some machine after all rules?
+    equivalent           do two sets of rules treat some machine differently?
+
+A proof first follows the rules *symbolically*: it computes formulas over all
+possible machines, e.g. the formula that a rule matches. For a question, it
+then builds the formula of a wanted machine, and a solver (z3) searches for a
+machine for which the formula holds. Such a machine is a *witness*. The engine
+runs the rules on the witness to confirm the answer, because a formula may
+allow more than the engine does. If the engine does not confirm it, the answer
+is "unknown".
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 import dataclasses
@@ -85,7 +102,11 @@ class Answer:
 
 
 class Proof:
-    """Runs rules symbolically on all machines, and answers questions on them.
+    """Follows rules on all possible machines, and answers questions on them.
+
+    Rules are named by their number, the index in the rules of the proof. The
+    rules are followed once, when the proof is created; the answers are
+    computed one by one.
 
     :param rules: in the order in which they run, phase by phase.
     :param seconds: the time limit for all answers together.
@@ -307,10 +328,17 @@ class Proof:
         """Answer whether a rule never has an effect.
 
         A rule is shadowed if every inspection ends the same without it, and if
-        the rule makes no API call and no log entry.
+        the rule makes no API call and no log entry. The answer is::
 
-        :returns: None for a rule in mode ``audit``, which is not supposed to
-            change anything, and for a rule that matches no machine.
+            the mode of the rule is ``audit``       → None
+            no machine matches the rule             → None: the rule is dead
+            a machine ends differently without it   → no
+            there is no such machine                → yes
+
+        :param number: the index of the rule.
+        :returns: None if the question makes no sense for the rule.
+        :raises: :class:`Unclear` if the engine does not confirm a machine, or
+            if the solver cannot decide.
         """
         rule_pass = self._pass_of(number)
         rules = (rule_pass.rule,)
@@ -328,6 +356,7 @@ class Proof:
         for wanted in self._effect_formulas(rule_pass, without, number):
             witness = self._search.find(wanted)
             if witness is None:
+                # No machine has such an effect. Try the next formula.
                 continue
             has_effect = self._engine.differs(
                 self._rules, without, witness
@@ -426,7 +455,14 @@ class Proof:
         """Answer whether two rules of one priority write different values.
 
         For example, they conflict if both may write different values to
-        ``driver_info/address`` of the same machine.
+        ``driver_info/address`` of the same machine. Every write of the first
+        rule is compared with every write of the second::
+
+            one pair of writes may clash      → yes
+            one pair is unclear, none clashes → unknown
+            no pair clashes, but two writes
+            are to a common place             → no
+            the rules share no place          → None
 
         :param first: the index of a rule.
         :param second: the index of a later rule.
@@ -504,6 +540,9 @@ class Proof:
     def _answer_gap(self, question: str) -> Answer:
         """Answer whether rules leave some machine without a value at a place.
 
+        The wanted machine passes the inspection, and the place is missing or
+        null on it afterwards.
+
         :param question: contains the place, e.g. ``gap:/resource_class``.
         """
         # This raises if no time is left, because the rest may be slow too.
@@ -542,7 +581,11 @@ class Proof:
         """Answer whether the two sets of rules treat a machine differently.
 
         Only sets with the same tables can be compared. If the rules are the
-        same, the answer is "no" without a search.
+        same, the answer is "no" without a search. Otherwise both sets are
+        followed, and the wanted machine ends differently with the other set.
+
+        :raises: :class:`Unclear` if the tables differ, or if the search gives
+            up.
         """
         if not self._has_same_tables:
             raise Unclear(_('the tables differ'))

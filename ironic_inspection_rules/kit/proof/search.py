@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Let a solver search for a machine that fulfills a formula, within limits."""
+"""Let a solver search for a machine that fulfills a formula, within limits.
+
+The solver is z3. A formula is over the fields of a machine, for example
+``inventory.cpu.count > 8``, and the solver finds values of these fields for
+which it holds. Where a proof cannot compute something, the formula contains a
+*guess*, e.g. ``guess 3``: a truth value that the solver chooses freely.
+
+The search also passes *assumptions* to the solver, so that it finds a usual
+machine: ``inventory.cpu.count == 32``. It drops an assumption that contradicts
+the formula. Some assumptions are *restrictions*, e.g. "the list of disks has
+at most five items". They keep the search among machines that it can decide.
+"""
 
 import dataclasses
 import math
@@ -76,9 +87,11 @@ class _Fact:
     """A formula that holds for all machines, or an assumption about them.
 
     :ivar names: see :func:`find_constant_names`.
-    :ivar label: the name of the truth value that enables an assumption, e.g.
-        ``usual 2 inventory.cpu``. The solver uses it to name the assumption in
-        a contradiction. It is empty if the formula holds for all machines.
+    :ivar label: empty if the formula holds for all machines. Otherwise the
+        formula is an assumption, and this is its name, e.g. ``usual 2
+        inventory.cpu``. It is also the name of a truth value of the solver:
+        the assumption holds if that is true. If assumptions contradict each
+        other, the solver names them by their labels.
     """
 
     formula: logic.Formula
@@ -105,8 +118,8 @@ class MachineSearch:
     ) -> None:
         self._machine = machine
         self._deadline = deadline
-        # The numbers of things that rules had asked about the machine when its
-        # facts were last collected.
+        # How much rules had asked about the machine when its facts were last
+        # collected: counts of fields, compared texts and so on.
         self._asked: tuple[int, ...] = ()
         # This solver only counts the steps of all solvers.
         self._counter = z3.Solver()
@@ -122,8 +135,9 @@ class MachineSearch:
     def _collect_facts(self) -> None:
         """Collect all facts about the machine again if there may be new ones.
 
-        There may be new facts if rules have asked more about the machine since
-        the last search, which ``asked`` counts.
+        There may be new facts if rules have read more fields of the machine,
+        or compared them with more values, since the last search. The property
+        ``asked`` of the machine counts these.
 
         A fact without a label holds for all machines, e.g. that no list has a
         negative length. A fact with a label is an assumption, which the search
@@ -203,6 +217,7 @@ class MachineSearch:
             :class:`Exhausted` if no time or steps are left.
         """
         if formula is logic.FALSE:
+            # The formula holds on no machine.
             return None
         # This raises if no time or steps are left, because simplifying a large
         # formula is slow.
@@ -219,10 +234,12 @@ class MachineSearch:
     def _add_facts(self, wanted_names: set[str]) -> list[str]:
         """Give the solver all facts that may affect a wanted formula.
 
-        A fact about ``cpu`` and ``disks`` makes the facts about ``disks``
-        relevant for a formula about ``cpu``. Facts without such a connection
-        would only cost time. An assumption is added as ``usual 0 cpu → the
-        formula``, so that it is dropped when its label is not passed.
+        For a formula about ``cpu``, all facts that contain ``cpu`` are added.
+        If one of them also contains ``disks``, the facts about ``disks`` are
+        added as well, and so on. All other facts would only cost time.
+
+        An assumption is added as ``usual 0 cpu → the formula``. The solver
+        therefore ignores the formula unless the label is passed to the check.
 
         :param wanted_names: the names of the constants in the formula.
         :returns: the labels of the assumptions among the facts.
