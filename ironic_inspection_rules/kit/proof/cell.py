@@ -12,6 +12,16 @@ one. The solver chooses the kind, and then the text, the number, or the length
 of the list. The entries of a mapping and the items of a list are cells too,
 and are created when a rule first reads them. A machine therefore has only
 cells for fields that its rules name; everything else is as in the sample.
+
+The value of a cell is a list of *alternatives*, one for every kind. The
+*guard* of an alternative is a formula that holds if the field has this kind::
+
+    kind of inventory.cpu.count == 0 → missing
+    kind of inventory.cpu.count == 3 → the integer inventory.cpu.count
+    …
+
+The *domain* of a machine is the formulas that hold on all machines, e.g. that
+no length of a list is negative.
 """
 
 from collections.abc import Iterable
@@ -92,9 +102,10 @@ class Cell:
     :ivar terms: the term of the solver for a kind of value; for a list, its
         length.
     :ivar uses: the uses of the list, see :class:`.value.ItemList`.
-    :ivar secrets: guesses, by the id of their term, that it contains a secret
-        that no rule names. If it is the first item of a list, the guess is
-        about the whole list.
+    :ivar secrets: guesses that it contains a secret that no rule names, by
+        the id of their term. A guess is a truth value that the solver chooses.
+        If the field is the first item of a list, the guess is about the whole
+        list.
     :param field: the data that inspection is known to report there, None if
         the name of the field is not known.
     :param is_item: whether it is an item of a list.

@@ -6,6 +6,11 @@ The solver counts its steps, and stops at a limit, so that a question has the
 same answer on a busy machine as on an idle one. But some of its work on
 regular expressions takes seconds and hardly any steps, so there is a limit of
 seconds as well.
+
+A *check* asks the solver whether all its formulas can hold at once. It ends
+with "yes", with "no", or with "unknown" at a limit. z3 counts the steps of a
+*context*, which contains terms and solvers. Most terms of a proof are in the
+*main context* of z3, but every new solver has a context of its own.
 """
 
 import dataclasses
@@ -113,6 +118,8 @@ def _steps_in_context(solver: z3.Solver) -> int:
 def simplified_in(solver: z3.Solver, formula: logic.Formula) -> logic.Formula:
     """Return a formula simplified, in the context of a solver.
 
+    The steps of the simplification are counted, as those of a check are.
+
     :param solver: one of :func:`new_solver`. In the main context the result
         would depend on earlier work.
     :param formula: a formula of the main context.
@@ -125,6 +132,12 @@ def simplified_in(solver: z3.Solver, formula: logic.Formula) -> logic.Formula:
 
 def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
     """Return whether all formulas of a solver can hold at once.
+
+    The solver may answer in three ways::
+
+        yes                                    → True
+        no                                     → False
+        unknown, at a limit or for its reasons → GivenUp, with the reason
 
     :param assumed: formulas that must hold for this check as well.
     :raises: :class:`GivenUp` if the solver cannot decide within the limit.
@@ -167,9 +180,9 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:
-    """Return the limit that an error of the solver reports.
+    """Return the name of the limit that an error of the solver reports.
 
-    For the words "out of memory" it is "too much memory".
+    For the words "out of memory" of the solver it is "too much memory".
 
     :returns: None if the error does not report a limit.
     """

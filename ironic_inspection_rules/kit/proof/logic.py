@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formulas and constants of the solver."""
+"""Formulas and terms of the solver, which is z3.
+
+A *term* is a text, a number or a truth value of the solver. It is a constant,
+e.g. 8, or a variable such as ``inventory.cpu.count``, whose value the solver
+chooses. A *formula* such as ``inventory.cpu.count > 8`` *holds* on some
+machines and not on others. Proofs compute with formulas instead of the data of
+one machine. A formula is not a ``bool``: Python cannot test it with ``if``.
+"""
 
 import fractions
 import re
@@ -55,7 +62,8 @@ def simplified(formula: Formula) -> Formula:
 def settled(formula: Formula) -> Formula:
     """Return :data:`TRUE` or :data:`FALSE` for a formula that is constant.
 
-    Any other formula is returned unchanged.
+    Any other formula is returned unchanged, even if the solver could simplify
+    it.
     """
     simple = simplified(formula)
     if simple is TRUE or simple is FALSE:
@@ -67,11 +75,16 @@ def settled(formula: Formula) -> Formula:
 
 
 def conj(*parts: Formula) -> Formula:
-    """Return the conjunction of formulas, without those that are true.
+    """Return the formula that all parts hold: ``a and b``.
 
-    Without parts it is :data:`TRUE`, and with a false part :data:`FALSE`.
-    Callers can therefore detect a constant by ``is``, while ``And(a, True)``
-    of the solver is just another formula.
+    The result is::
+
+        a part is FALSE              → FALSE
+        there is no part except TRUE → TRUE
+        otherwise                    → the conjunction of all other parts
+
+    The solver would make ``And(a, True)`` a new formula. Here callers can test
+    a result with ``is TRUE`` or ``is FALSE``.
     """
     open_parts = [part for part in parts if part is not TRUE]
     if any(part is FALSE for part in open_parts):
@@ -84,11 +97,16 @@ def conj(*parts: Formula) -> Formula:
 
 
 def disj(*parts: Formula) -> Formula:
-    """Return the disjunction of formulas, without those that are false.
+    """Return the formula that at least one part holds: ``a or b``.
 
-    Without parts it is :data:`FALSE`, and with a true part :data:`TRUE`.
-    Callers can therefore detect a constant by ``is``, while ``Or(a, False)``
-    of the solver is just another formula.
+    The result is::
+
+        a part is TRUE                → TRUE
+        there is no part except FALSE → FALSE
+        otherwise                     → the disjunction of all other parts
+
+    The solver would make ``Or(a, False)`` a new formula. Here callers can test
+    a result with ``is TRUE`` or ``is FALSE``.
     """
     open_parts = [part for part in parts if part is not FALSE]
     if any(part is TRUE for part in open_parts):
@@ -101,7 +119,11 @@ def disj(*parts: Formula) -> Formula:
 
 
 def negated(part: Formula) -> Formula:
-    """Return the negation of a formula; for TRUE it is FALSE itself."""
+    """Return the formula that a part does not hold: ``not a``.
+
+    For :data:`TRUE` it is :data:`FALSE` itself, and the reverse, so that
+    callers can test a result with ``is``.
+    """
     if part is TRUE:
         return FALSE
     if part is FALSE:
@@ -110,7 +132,7 @@ def negated(part: Formula) -> Formula:
 
 
 def text_term(text: str) -> Term:
-    """Return a text as a term."""
+    """Return a known text as a constant of the solver."""
     # The solver reads "\u{41}" as "A". Escape the backslashes, so that a text
     # with these very characters is not changed.
     return z3.StringVal(text.replace('\\', r'\u{5c}'))

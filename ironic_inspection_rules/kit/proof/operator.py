@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Translate every op of a condition to a formula about its values."""
+"""Translate the ops of conditions to formulas of the solver.
+
+A condition such as ``{inventory.cpu.count} > 8`` has an op, here ``gt``, and
+arguments. A proof does not know the count of one machine, but the values that
+it may have: it is missing, or a number, or a text, and so on. These are the
+*alternatives* of the argument. A function of this module gets one alternative
+of every argument, the *operands*, and returns the formula for it, e.g.
+``count > 8`` if the count is a number of the solver.
+
+If there is no formula, a function raises :class:`.logic.Untranslatable`. The
+caller then uses a *guess*, a truth value that the solver chooses freely.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 import dataclasses
@@ -102,6 +113,13 @@ def _where_matching(operands: Operands) -> logic.Formula:
     A value of another type is matched as the text to which Python converts it.
     The solver rarely needs that text: usually all numbers, all lists or all
     mappings match, or none does, and the formula is true or false.
+
+    ``matches`` asks whether the whole text matches, ``contains`` whether a
+    part of it does.
+
+    :raises: :class:`.logic.Untranslatable` if the expression has an item of a
+        loop, if the solver has no language for it, or if only some texts of
+        lists or mappings match.
     """
     machine = operands.machine
     value = operands.named['value']
@@ -167,6 +185,8 @@ def _where_boolean_matches(
     The text is ``True`` or ``False``. It is usually known whether they match,
     so the solver needs no text. For the expression ``T.*``, the formula is the
     truth value itself.
+
+    :param searches: whether matching a part of the text is enough.
     """
     true_matches = machine.alphabet.all_match(regex, searches, among='True')
     false_matches = machine.alphabet.all_match(regex, searches, among='False')
@@ -232,6 +252,8 @@ def _where_one_of(operands: Operands) -> logic.Formula:
     The several values are the traits of the node, a list of the machine, or a
     known list. For a text ``vendor`` and the known list ``[Dell, HPE]`` the
     formula is ``vendor == "Dell" or vendor == "HPE"``.
+
+    :raises: :class:`.logic.Untranslatable` if the op does not get a list.
     """
     value = operands.named['value']
     among = operands.named['values']
@@ -352,7 +374,8 @@ def _where_false(operands: Operands) -> logic.Formula:
     """Return the formula that a value is false.
 
     The words "no" and "false" in any case, false itself, and 0 are false. For
-    a number ``count`` the formula is ``count == 0``.
+    a number ``count`` the formula is ``count == 0``. Lists and mappings are
+    neither true nor false.
     """
     value = operands.named['value']
     if value.kind == 'text':
