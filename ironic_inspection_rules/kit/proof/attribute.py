@@ -5,6 +5,15 @@
 Ironic stores attributes with a type, capabilities in one text, and traits with
 valid names. A value that the checks of actions refuse is an error of the rule
 here as well.
+
+The functions get one *alternative* of a value, i.e. what the value may be: a
+constant such as 8, a term (a text or a number that the solver chooses), a
+list, a mapping, or an unknown value. They return the value after the
+conversion, again with its alternatives. A text ``name`` that is written to the
+name of a node becomes::
+
+    name is a valid name → name
+    otherwise            → an error
 """
 
 import functools
@@ -85,7 +94,20 @@ def convert_to_attribute(
 ) -> Value:
     """Convert a value to the form that an attribute stores, e.g. 8 to "8".
 
-    A value that the attribute does not accept is an error of the rule.
+    A value that the attribute does not accept is an error of the rule. The
+    cases are, in this order::
+
+        a constant                          → the engine converts it
+        an unknown value or an error        → the same
+        anything below an attribute, e.g.
+        in ``extra``                        → the same
+        for a mapping: a mapping            → the same, else an error
+        for true or false: a truth value    → the same
+        for a text: a text or a number      → see _convert_to_text()
+        for a text: a list or a mapping     → an error
+        for a text, a UUID or a MAC
+        address: a truth value              → an error
+        anything else                       → unknown
 
     :param path: the path of the attribute, or a path below it.
     :param table: the attributes of nodes, or of ports.
@@ -201,13 +223,15 @@ def extend_list(
     The new list is known only if the list, the item and ``unique`` are
     constants. Any other list becomes unknown, including a list of the machine.
     Extending a text, a number or a mapping is an error of the rule. If nothing
-    is known about the value, the solver guesses whether it is a list.
+    is known about the value, the solver guesses whether it is a list: it
+    chooses a truth value.
 
     :param is_crowded: whether the new list must be unknown because the place
         has too many lists. Every rule that extends them may double them.
     :param old: the list; null and a missing value count as an empty list.
     :param new: the item.
-    :param unique: whether a list that already has the item is not changed.
+    :param unique: the value of the argument ``unique``. If it is true, a list
+        that already has the item is not changed.
     """
     if isinstance(old, values.Failed | values.SolverTerm | values.Mapping):
         return values.FAILED
@@ -280,7 +304,12 @@ def where_capabilities_spoilt(
 
     Ironic stores all of them in one text, e.g. ``boot_mode:uefi,gpu:yes``,
     under ``properties/capabilities``. Writing anything except a text there is
-    an error of the rule. Removing them is not.
+    an error of the rule. Removing them is not. By the place of the write, the
+    formula is::
+
+        below the text, e.g. properties/capabilities/a → true
+        neither at the text nor around it              → false
+        at the text, or at properties                  → the text is no text
 
     :param path: the place of the write, without the root ``node``, e.g.
         ``('properties',)`` or ``('properties', 'capabilities')``.

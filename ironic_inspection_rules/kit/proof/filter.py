@@ -7,6 +7,11 @@ machine sends there are three ways: arithmetic is done by the solver, see
 :mod:`.floats`; results for texts are computed in Python for a few texts, see
 :mod:`.text`; any other result is an unknown value, which is the same whenever
 the same filter gets the same value.
+
+A value has *alternatives*, i.e. it may be missing, a constant, a list, and so
+on. A filter gets one of them at a time. A *term* is an alternative that is a
+text, a number or a truth value that the solver chooses: with a number
+``count``, the filter ``add(1)`` returns the term ``count + 1``.
 """
 
 import json
@@ -50,7 +55,10 @@ _FAILS, _RETURNS_NOTHING, _RETURNS_VALUE = 0, 1, 2
 class FilterTranslation:
     """Translates a filter with known arguments for the solver.
 
-    :param args: the arguments by name.
+    It returns the result of one filter of a rule, e.g. ``add(1)``, for any
+    alternative of a value.
+
+    :param args: the arguments by name, e.g. ``{'number': 1}``.
     """
 
     def __init__(
@@ -85,10 +93,20 @@ class FilterTranslation:
     def result_for(self, alternative: values.Alternative) -> Value:
         """Return the result of the filter for an alternative of a value.
 
-        For the constant -5, the filter ``abs`` returns 5. For a number
-        ``count`` that the solver chooses, it returns the term ``if count < 0:
-        -count, else: count``. An unknown result is the same whenever the same
-        filter gets the same alternative.
+        The cases are, in this order::
+
+            a missing value      → missing; for "default", the default
+            a constant, e.g. -5  → the filter itself is applied: 5 for "abs"
+            an error             → the same error
+            an unknown value     → an unknown result
+            a type that the
+            filter refuses       → an error
+            a value of the
+            machine              → a term; without a translation, an unknown
+                                   result
+
+        An unknown result is the same whenever the same filter gets the same
+        alternative.
         """
         if alternative.is_missing:
             if self._name == 'default':
@@ -113,7 +131,7 @@ class FilterTranslation:
         return result
 
     def _takes(self, alternative: values.Alternative) -> bool:
-        """Return whether the filter accepts values of such a type.
+        """Return whether the filter accepts the type of an alternative.
 
         Any other value is an error of the rule, e.g. a list for ``lower``. A
         truth value counts as a number here; the filter itself is applied to
@@ -293,10 +311,10 @@ class FilterTranslation:
     def _translate_text(self, term: logic.Term) -> Value | None:
         """Return the result for a text: an error, nothing, or a value.
 
-        The solver cannot apply the filter, so it chooses the result: a number
-        for which of the three it is, and a second term for the value. The
-        search applies the filter to the texts that it tries, and connects the
-        results to these texts. For the filter ``int`` the formulas are::
+        The solver cannot apply the filter, so it chooses the result as two
+        terms: ``outcome`` says which of the three it is, and ``result`` is the
+        value. The search applies the filter to the texts that it tries, and
+        connects the terms to these texts. For ``int`` the formulas are::
 
             text == "8" → outcome == _RETURNS_VALUE and result == 8
             text == "x" → outcome == _FAILS
@@ -310,6 +328,7 @@ class FilterTranslation:
         )
         if facet is None:
             return None
+        # The facet has the two terms that _make_terms() returns.
         outcome, result = facet.terms
         if self._name in _ALWAYS_MAKE_TEXT:
             # These filters return a value for any text.
@@ -318,6 +337,8 @@ class FilterTranslation:
             # Try these texts, because rules often compare with such numbers.
             facet.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
+            # The term is a real number, as for "float", but int returns an
+            # integer.
             result = z3.ToInt(result)
         fails = outcome == _FAILS
         returns_nothing = outcome == _RETURNS_NOTHING

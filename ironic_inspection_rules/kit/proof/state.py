@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All possible machines at a moment between rules, and writes to them."""
+"""All possible machines at one moment of an inspection, and writes to them.
+
+A proof has one :class:`State` instead of a machine. Every value in it has
+*alternatives* with *guards*, which are formulas: the guard of an alternative
+holds on the machines that have it. After a rule that sets the name of the node
+to "a", the name is::
+
+    the rule matched                                → "a"
+    the rule did not match, and the name was null   → null
+    the rule did not match, and the name was a text → that text
+
+A *place* is a path that begins with a root, e.g. ``('node', 'name')``. A value
+is *unknown* after a change that the proof cannot follow.
+"""
 
 from collections.abc import Iterator, Mapping
 import dataclasses
@@ -43,8 +56,9 @@ def _no_result() -> typing.Any:
 class State:
     """All machines at one moment of an inspection.
 
-    :ivar roots: the data of the machines, by the name of the root.
-    :ivar going: holds if the inspection goes on.
+    :ivar roots: the data of the machines, by the name of the root, e.g.
+        ``node``.
+    :ivar going: holds on the machines whose inspection goes on.
     :ivar result: 0 if the inspection goes on, :data:`ERROR` if it ended with
         an error, otherwise the number of the message of a ``fail``.
     """
@@ -106,7 +120,8 @@ class RulePass:
     :ivar lasts: holds if the rule wrote a log entry or made a call, which
         nothing undoes.
     :ivar fails: holds if the rule failed the inspection on purpose.
-    :ivar ends: holds if the rule did so, or ended with an error.
+    :ivar ends: holds if the rule failed the inspection on purpose or ended
+        with an error.
     """
 
     rule: model.Rule
@@ -128,7 +143,8 @@ def places_changed(
     op of another package that declares nothing may change all places.
 
     :param bound: the arguments of the action by name.
-    :raises: :class:`.exceptions.PluginFailed`.
+    :raises: :class:`.exceptions.PluginFailed` if the code of an op of another
+        package fails.
     """
     declared = effects.writes_of_op(op, bound)
     if not declared:
@@ -142,8 +158,16 @@ def _places_of(write: plugin.Write) -> Iterator[data_path.Path]:
 
     A place is a path that begins with a root, e.g. ``('node', 'extra',
     'rack')`` for a write of the kind ``node`` with the name ``/extra/rack``.
-    Capabilities have two places, by name and as one text, and a write to
-    either changes both.
+    By the kind of the write, the places are::
+
+        trait, traits       all traits
+        capability          the capabilities by name, and as one text
+        port                the path in the port with the address
+        node, plugin_data   the path below this root
+
+    Capabilities have two places, and a write to either changes both.
+
+    :param write: a write that the op of an action declares.
     """
     if write.kind in ('trait', 'traits'):
         yield cells.TRAITS
@@ -349,8 +373,17 @@ def _put_in(
 ) -> Put:
     """Write a value at a path inside of one alternative, see :func:`put`.
 
-    A missing parent becomes a mapping or a list. A list or an unknown value
-    becomes unknown as a whole, because changes of items are not followed.
+    By the alternative, the value after the write is::
+
+        missing or null, and "creates"      → a new mapping or list, changed
+                                              as below
+        missing or null, without "creates"  → the same
+        a mapping                           → the mapping with the new entry
+        an unknown value, or a list and a
+        path to an item                     → unknown as a whole
+        anything else                       → the same; an error if "creates"
+
+    A list becomes unknown because changes of items are not followed.
 
     :param into: the alternative, e.g. a mapping.
     :param path: at least one token.

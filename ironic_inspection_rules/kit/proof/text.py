@@ -8,6 +8,15 @@ computed by the code of the engine for a few texts that are selected in
 advance, and the solver may choose one of these. Limiting a text to them is a
 restriction of the search, see :class:`.cell.Restriction`: if none of them is a
 solution, another text may be, and the answer is unknown.
+
+For a rule that compares a text ``count`` with the number 8, the solver gets a
+variable ``number`` and two formulas that Python computes::
+
+    count == "8" → number == 8
+    count == "9" → number == 9
+
+The texts "8" and "9" are *candidates*. The variable ``number`` is a *facet* of
+the text.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,9 +119,10 @@ class TextVariable:
         "Dell", if a rule reads it as ``{field | lower}``, a formula is
         ``lower == "dell"``.
 
-        :param variables: all texts by the id of their term, including texts
-            that filters return.
-        :param text: the known text.
+        :param variables: all texts of the solver by the id of their term,
+            including texts that filters return.
+        :param text: the known text, which the variable has if the solver
+            chooses it.
         """
         for facet in self.facets.values():
             # For example (True, 8): the text is a number, and the number.
