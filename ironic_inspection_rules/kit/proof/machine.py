@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The symbolic machine of a solver: its fields, and guesses about it."""
+"""The symbolic machine of a proof: its fields, and formulas about them.
+
+A symbolic machine stands for all possible machines. Its fields, e.g.
+``inventory.cpu.count``, are variables, and a *solver* (z3) chooses values for
+them so that a formula holds. Three things help the solver:
+
+* The *domain* is formulas that hold on all machines: ``length of disks >= 0``.
+* A *restriction* is a formula that is assumed first: ``length of disks <= 5``.
+* A *facet* of a text is a value that only Python computes, e.g. the number in
+  the text. Python computes it for a few texts, the *candidates*.
+
+What cannot be computed at all is a *guess*: a truth value such as ``guess 3``
+that the solver chooses freely.
+"""
 
 from collections.abc import Callable, Iterable
 import re
@@ -140,8 +153,9 @@ class SymbolicMachine:
     def keep_marks_out(self, text: logic.Term) -> None:
         """Add to the domain that a text contains no marks.
 
-        A mark in the text would be taken for an anchor of a regular
-        expression, see :func:`.alphabet.marked`.
+        To match a regular expression, the solver puts special characters, the
+        marks, around the text. A mark inside the text would be taken for an
+        anchor, i.e. for "^" or "$", see :func:`.alphabet.marked`.
 
         :param text: a text of the solver, or a concatenation of several.
         """
@@ -294,7 +308,9 @@ class SymbolicMachine:
         """Return the guess that an unknown value is in a state.
 
         Only the unknown alternatives of the value count, because all other
-        values are known to be an error, missing, null, or none of these.
+        values are known to be an error, missing, null, or none of these. If a
+        value is a text under the guard ``a`` and unknown under the guard
+        ``b``, the formula is ``b and guess 3``.
 
         :param state: ``an error``, ``missing`` or ``null``.
         """

@@ -7,10 +7,16 @@ number is compared with numbers as a number, and texts are ordered by their
 characters. Here the kinds of both alternatives are known, so every pair of
 kinds has its own formula.
 
-The machine is symbolic: the data that it sends are variables of the solver. If
-the solver cannot compute something from a text, e.g. its rank as a version,
-the text has a facet: a variable whose value the engine's functions compute for
-every text that is tried.
+An *alternative* is what a value may be: a constant, a text, a number or a
+truth value that the solver chooses, a list, or a mapping. A *term* is the form
+of a plain value for the solver: 8, or the variable ``inventory.cpu.count``.
+
+If the solver cannot compute something from a text, e.g. its rank as a version,
+the text has a *facet*: a variable of the solver whose value Python computes
+for the few texts that the search tries::
+
+    text == "8" → number == 8
+    text == "9" → number == 9
 """
 
 from collections.abc import Callable, Sequence
@@ -166,14 +172,18 @@ def between(
 ) -> logic.Formula:
     """Return the formula that two values are in a relation.
 
-    It depends on their kinds, as the comparison of the engine does. If the
-    relation is ``gt`` and the right value is 8, the formula for a left value
-    ``count`` is::
+    It depends on their kinds, as the comparison of the engine does. In this
+    order, the cases are::
 
-        count is a number → count > 8
-        count is a text   → count reads as a number, and that number > 8
-        count is a list   → false: a list is never less or greater
+        two constants                  → the engine compares them
+        two texts                      → see _between_texts()
+        a number and a text            → see _between_number_and_text()
+        two numbers or truth values    → left > right, if the relation is gt
+        two mappings, for eq and ne    → see _between_mappings()
+        two lists, or two mappings     → Untranslatable
+        any other two kinds            → true for ne, otherwise false
 
+    :param relation: a key of :data:`COMPARE`, e.g. ``gt``.
     :raises: :class:`.logic.Untranslatable` for two lists, for two mappings
         unless ``eq`` or ``ne`` compares with a known ``{}``, and for a number
         and a text that is made from several fields.
@@ -305,6 +315,8 @@ def _where_ordered(
     of ``name is before "b", or equal to it``.
 
     :param relation: an order: ``lt``, ``le``, ``gt`` or ``ge``.
+    :param term: the text that the solver chooses, e.g. ``name``.
+    :param text: the known text, e.g. "b".
     """
     if relation in _OPPOSITE:
         opposite = _OPPOSITE[relation]
@@ -320,6 +332,11 @@ def _where_text_before(
 ) -> logic.Formula:
     """Return the formula that a text sorts before a known text.
 
+    If the text is the text of a number, the formula is true or false if all
+    numbers or no number sort before the known text. Otherwise it is a truth
+    value that Python computes for the numbers that the search tries.
+
+    :param text: the known text.
     :param term: a text of the machine, or the text of a number.
     """
     number = machine.numbers_of.get(term.get_id())

@@ -2,15 +2,24 @@
 
 """Models the values that a field may have on all machines at once.
 
-A value consists of alternatives. Each alternative has a guard, which is a
-formula of z3, and exactly one guard holds on any machine. A value that is
-written in a rule is known; a value that a machine sends is a cell that the
-solver fills.
+A value consists of *alternatives*. Every alternative has a *guard*, which is a
+formula of the solver z3, and exactly one guard holds on any machine. A field
+``model`` that may be missing or a text has two alternatives::
 
-For example, a field that may be missing, a number or a text has three
-alternatives, and every question about the field is asked of each alternative.
-A rule that changes the field on some machines leaves the new value under the
-guard "the rule matched" and the old alternatives under the opposite guard.
+    kind of model == 0 → missing
+    kind of model == 1 → the text ``model``, which the solver chooses
+
+Every question about the field is asked of both alternatives. A rule that sets
+the field to "a" on some machines leaves three::
+
+    the rule matched                         → "a"
+    it did not match, and kind of model == 0 → missing
+    it did not match, and kind of model == 1 → the text ``model``
+
+Functions named ``where_…`` return a formula: it holds on the machines where
+something is so. A *guess* is a truth value that the solver may choose, because
+a proof cannot compute it. An *unknown* value is one about which a proof knows
+nothing but the reason.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -44,7 +53,7 @@ _MOST_PAIRS = 400
 
 
 class Guesses(typing.Protocol):
-    """Creates truth values that the solver may choose."""
+    """Creates guesses, which are truth values that the solver may choose."""
 
     def guess(self, reason: str, *about: typing.Any) -> Formula:
         """Return a truth value that the solver may choose."""
@@ -54,8 +63,8 @@ class Alternative:
     """One possibility for a value, e.g. that it is missing or a text.
 
     Alternatives are never compared with ``==``. Two alternatives are the same
-    if their ``identity`` is equal; otherwise a formula tells on which machines
-    they are equal.
+    if their ``identity`` is equal. Otherwise a formula says on which machines
+    they differ, see :meth:`where_differs_from`.
     """
 
     @property
@@ -322,7 +331,9 @@ class Mapping(Alternative):
 
         The entries that rules wrote must be missing, and the machine must not
         have others. For example, if a rule has removed ``extra.rack``, the
-        formula for ``extra`` is that the machine has only ``rack`` there.
+        formula for ``extra`` is that the machine has no other entry than
+        ``rack`` there. If it is unknown which other entries there are, a guess
+        replaces the second part of the formula.
         """
         entries_gone = logic.TRUE
         for name, entry in self.entries.items():
@@ -618,10 +629,10 @@ def unknown(reason: str, *about: typing.Any) -> Value:
 
 
 def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
-    """Return the unknown value for the things on which it depends.
+    """Return an unknown value, the same one for equal arguments.
 
-    Two rules that sort the same list get the same unknown value, so that their
-    results are known not to differ.
+    Two rules that sort the same list get the same unknown value. A proof then
+    knows that their results do not differ, although it does not know them.
 
     :param reason: the reason why the value is unknown, for users.
     :param about: everything on which the value depends, e.g. the filter and
@@ -638,7 +649,15 @@ def unknown_value(reason: str, *about: typing.Any) -> UnknownValue:
 def fingerprint(thing: typing.Any) -> Hashable:
     """Return a key that is equal only for things that are the same.
 
-    The keys ensure that guesses and unknown values are made only once.
+    Guesses and unknown values are kept by such keys, so that the same question
+    about the same things does not make a second one. The key is::
+
+        an alternative         → its identity
+        a formula of z3        → its number in the solver
+        a value, a sequence    → the keys of its parts
+        an object with a
+        ``fingerprint``        → that
+        anything else, a text  → the thing itself
 
     :param thing: an alternative, a value, a formula, text, or a sequence of
         them. It must be kept as long as the key, because the key contains ids
@@ -675,10 +694,15 @@ FAILED = only(Failed())
 def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     """Join guarded values into one value.
 
-    Alternatives that are the same are merged, and the guard of the result is
-    that either of their guards holds. For example, "a" under one guard and
-    "b" or "a" under its opposite become a value with the two alternatives "a"
-    and "b". With more than :data:`MOST_ALTERNATIVES` the value is unknown.
+    The guard of an alternative is then that both the guard of its value and
+    its own guard hold. Alternatives that are the same are merged: their guard
+    is that one of their guards holds. If the value is "a" where a rule
+    matched, and elsewhere "b" or "a", the result is::
+
+        the rule matched, or it did not and the other is "a" → "a"
+        the rule did not match, and the other is "b"         → "b"
+
+    With more than :data:`MOST_ALTERNATIVES` the value is unknown.
 
     :param parts: pairs of a guard and a value. Exactly one guard holds on any
         machine.
@@ -730,6 +754,8 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
     that set one entry each would leave 2 ** 100 alternatives.
 
     :param guard: a formula, e.g. that the rule matched.
+    :param chosen: the value where the guard holds.
+    :param otherwise: the value where it does not hold.
     """
     if chosen is otherwise or guard is logic.TRUE:
         return chosen
@@ -741,6 +767,7 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
         )
     opposite = logic.negated(guard)
     parts: list[tuple[Formula, Value]] = []
+    # The alternatives of the other value that are not merged yet.
     others_left = list(otherwise)
     for inner_guard, alternative in chosen:
         is_chosen = logic.conj(guard, inner_guard)
@@ -974,9 +1001,10 @@ def _where_terms_differ(
 def guess_difference(
     machine: Guesses, one: Alternative, other: Alternative
 ) -> Formula:
-    """Return a guess whether two alternatives differ.
+    """Return the guess that two alternatives differ.
 
-    The guess is the same for either order of the two.
+    The solver chooses whether they do. The guess is the same for either order
+    of the two.
     """
     return machine.guess(
         'whether two values are the same', 'differ', _Pair(one, other)
