@@ -1,6 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Run the actions of a rule on all possible machines at once."""
+"""Run the actions of a rule on all possible machines at once.
+
+Whether an action runs on a machine is a formula: it holds on the machines that
+the rule matches, unless an earlier action ended the inspection there. A value
+has *alternatives*, and the *guard* of an alternative is the formula that a
+machine has it. An action with a loop over ``{inventory.disks}`` runs::
+
+    the rule matches, and the disks are a list with a first item → for item 0
+    the rule matches, and the list has a second item             → for item 1
+    the rule matches, and the disks are a text                   → an error
+
+The module :mod:`.effect` computes what an action changes. If it does not know
+an action, the places that the action may change become *unknown*.
+"""
 
 from collections.abc import Mapping
 import dataclasses
@@ -108,10 +121,17 @@ class Actions:
     ) -> None:
         """Run an action over one alternative of its loop.
 
-        As in the engine, a loop over null does nothing, and a loop over a
-        text, a number or a missing value ends the inspection with an error.
-        Over a list, the action runs for an item on the machines that have the
-        item.
+        As in the engine, the value of the loop decides::
+
+            null                                 → the action does not run
+            a text, a number, true or false      → an error
+            a missing value or an error          → an error
+            unknown, or the node's traits        → what the action may change
+                                                   becomes unknown
+            a list or a mapping                  → it runs for every item
+
+        An error ends the inspection. For an item of a list, the action runs
+        on the machines that have the item.
 
         :param alternative: the value of the loop, e.g. a list of disks.
         :param when: holds if the loop goes over this alternative.
@@ -159,7 +179,11 @@ class Actions:
     ) -> None:
         """Make unknown what an action may change for the later items.
 
-        These are the items of a list after the first :data:`.cell.LONGEST`.
+        These are the items of a list after the first :data:`.cell.LONGEST`,
+        which have no formulas of their own.
+
+        :param items: the list that the loop goes over.
+        :param when: holds if the loop goes over this list.
         """
         # Every item may have an effect, so the search cannot conclude from a
         # short list to longer ones.
@@ -184,6 +208,12 @@ class Actions:
         when: Formula,
     ) -> None:
         """Run an action for one item of its loop, or without a loop.
+
+        By the op of the action, the step is::
+
+            fail, log, api-call         → _fail_or_act_outside()
+            an op with a translation    → _change_data()
+            any other op                → what it may change becomes unknown
 
         :param action: the action as the rule has it.
         :param when: holds if the action is reached. The action does not run if
@@ -249,6 +279,10 @@ class Actions:
 
         If an argument is missing or an error, or reveals a secret, the action
         fails and the phase ends.
+
+        :param literal: the item of the loop as the rule has it, see
+            :func:`_evaluate_path`.
+        :param when: holds on the machines on which the action runs.
         """
         args: effect.Arguments = {}
         for name, written in call.bound.items():
@@ -283,9 +317,15 @@ class Actions:
         """Return the formula that ``fail``, ``log`` or a call is an error.
 
         For the message ``{inventory.cpu.count | divide(2)} is too little``, it
-        is that the count is not a number and cannot be divided. In a message,
-        a missing value becomes ``(missing)`` and a secret is masked, so
-        neither is an error.
+        is that the count is not a number and cannot be divided. By the
+        argument, these values are errors::
+
+            a message          → a field that is an error. A missing field
+                                 becomes "(missing)", and a secret is masked.
+            any other argument → a missing value, an error, and a value that
+                                 the op may refuse, which is a guess
+
+        An action without a message must not send a secret either.
         """
         errors = []
         # The names of the arguments that are messages.

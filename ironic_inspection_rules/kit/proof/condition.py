@@ -2,10 +2,20 @@
 
 """Translate conditions of rules to formulas about all possible machines.
 
-If all values are known, the op itself decides. If a value comes from the
-machine, the translation of the op is called for every combination of
-alternatives of its arguments. An op without a translation, and an unknown
-value, lead to a guess.
+A proof does not evaluate a condition on one machine. It computes the *truth*
+of the condition: the formula that it holds, and the formula that it is an
+error. The values that it reads have *alternatives* with *guards*: the count of
+processors may be missing on one machine, and a number on another. A guard
+holds on the machines that have the alternative. The truth of
+``{inventory.cpu.count} > 8`` is joined from one case for every alternative::
+
+    the count is missing  → false
+    the count is a number → count > 8
+
+If all values of a case are known, the op itself decides. Otherwise the
+translation of the op returns a formula, see :mod:`.operator`. If the op has no
+translation, or if a value is unknown, the truth is a *guess*: the solver may
+choose it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -90,8 +100,8 @@ def all_hold(
     Conditions after it are not evaluated, so their errors do not count. For
     two conditions the formulas are::
 
-        all hold:    first holds, and second holds
-        an error:    first fails; or first holds, and second fails
+        all hold → the first holds, and the second holds
+        an error → the first fails; or the first holds, and the second fails
 
     :param holding: True to ask whether all hold: the first condition that does
         not hold decides. False to ask whether none holds: the first condition
@@ -177,9 +187,13 @@ def _translate_over_alternative(
 ) -> Truth:
     """Return the truth of a condition over one alternative of its loop.
 
-    As in the engine, the condition does not hold if the loop goes over null or
-    a missing value, and it is an error if the loop goes over a text or a
-    number. For a list or a mapping, it is evaluated item by item.
+    As in the engine, the value that the loop goes over decides::
+
+        missing or null                 → false
+        a text, a number, true or false → an error
+        an error                        → an error
+        unknown, or the node's traits   → a guess
+        a list or a mapping             → evaluated item by item
 
     :param written: the condition, with its loop.
     :param alternative: the value that the loop goes over, e.g. a list of
@@ -349,6 +363,8 @@ def _guess_items_beyond(
     :class:`.search.MachineSearch` can tell whether longer lists matter.
 
     :param once: the condition without its loop.
+    :param multiple: ``any``, ``all``, ``first`` or ``last``.
+    :param alternative: the list that the loop goes over.
     :param items: the first items, which have formulas.
     :returns: an item that never exists if the list cannot be longer.
     """
@@ -398,7 +414,12 @@ def _loop_until_decided(
 
     As in the engine, the loop then ends: the condition is not evaluated for
     later items, so it cannot be an error for them. An error for the second
-    item therefore counts only if the first item does not decide.
+    item therefore counts only if the first item does not decide. For ``any``
+    and two items, the formulas are::
+
+        no item decides → it holds neither for the first nor the second item
+        an error        → it fails for the first item; or it does not hold for
+                          the first, and fails for the second
 
     :param decisive: the result that decides. True for ``any``, where one item
         is enough for which the condition holds; False for ``all``, where one
@@ -472,14 +493,21 @@ def _evaluate_arguments(
 ) -> list[_Argument]:
     """Evaluate the arguments of a condition for all machines.
 
-    They are in the order in which the engine reads them, because the first
-    argument without a value decides. A missing value is already replaced by
-    the value that the op gets instead. For
-    ``{op: eq, args: ['{node.name}', a]}`` there are two arguments without a
-    name, because ``eq`` compares any number of values: the name of the node
-    with its alternatives, and the constant "a".
+    By the argument that the op declares, the result is::
+
+        a regular expression, or another
+        text whose braces mark no fields → the text as the rule has it
+        any number of values             → an argument without a name for
+                                           every value
+        any other argument               → its value, converted to its type
+
+    A missing value is already replaced by the value that the op gets instead.
+    For ``{op: eq, args: ['{node.name}', a]}`` there are two arguments without
+    a name: the name of the node with its alternatives, and the constant "a".
 
     :param bound: the arguments by name, as the rule has them.
+    :returns: the arguments in the order in which the engine reads them,
+        because the first argument without a value decides.
     """
     arguments: list[_Argument] = []
     for name, written in bound.items():
@@ -665,7 +693,9 @@ def _truth_without_value(
     """Return the truth of a condition if an argument has no value.
 
     Arguments are read in order. If the first one without a value is missing,
-    the condition is false; if it is an error, the condition is an error.
+    the condition is false; if it is an error, the condition is an error. An
+    unknown value may be missing or an error: the solver guesses. Before a
+    missing value, it may still make the condition an error.
 
     :param chosen: one alternative of every argument, in order.
     :param asks_missing: whether the op itself accepts a missing value.
