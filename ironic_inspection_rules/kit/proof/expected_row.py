@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find the row of a table on all possible machines at once."""
+"""Find the row of a table on all possible machines at once.
+
+A rule reads the row of its machine by ``{tables.NAME | row}``. The table has a
+template for the key, e.g. ``{inventory.system_vendor.serial_number}``. In a
+proof the key is not known: it has *alternatives*, e.g. missing or a text
+``serial`` that the solver chooses. The row then has alternatives too::
+
+    serial == "A1" → the row of "A1"
+    serial == "A2" → the row of "A2"
+    otherwise      → missing
+"""
 
 import typing
 
@@ -66,13 +76,17 @@ def _find_row_of_alternative(
 ) -> Value:
     """Find the row of a table whose key is an alternative of a value.
 
-    For a text or a number of the solver, the result has an alternative for
-    every row of the table. For a text ``serial`` and a table with the keys
-    "A1" and "A2" these are::
+    The cases are, in this order::
 
-        serial == "A1" → the row of "A1"
-        serial == "A2" → the row of "A2"
-        otherwise      → missing
+        an error, e.g. of a filter   → missing: the machine has no row
+        a constant                   → its row, or missing
+        an unknown value             → unknown
+        a list or a mapping          → missing: it cannot be a key
+        a text, a number or a truth
+        value of the solver          → one alternative for every row, with the
+                                       formula that the value is its key
+        a number, if the formula
+        is not known                 → unknown
     """
     if isinstance(alternative, values.Failed):
         # A machine whose key cannot be computed has no row.
@@ -116,9 +130,16 @@ def _where_key(
 ) -> logic.Formula | None:
     """Return the formula that a value is the key of a row.
 
-    For a text ``serial`` and the key "A1" it is ``serial == "A1"``; for a
-    number ``count`` and the key "8" it is ``count == 8``. The key is also
-    recorded as a text or a number that the search should try.
+    By the type of the value, it is::
+
+        a text ``serial``, key "A1"    → serial == "A1"
+        a truth value, key "true"      → the truth value
+        a float, key "A1"              → false: no float has this text
+        an integer ``count``, key "8"  → count == 8
+        an integer, key "A1" or "08"   → false
+
+    The key is also recorded as a text or an integer that the search should
+    try.
 
     :returns: None if the formula is not known, e.g. for the key "0.1" and a
         float.

@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compare two rules on all machines: writes that clash, equal messages."""
+"""Compare what two rules write, and the messages with which they fail.
+
+A proof knows a write as a place, e.g. ``('node', 'name')``, a value, and the
+formula that the rule writes it. The value may differ between machines. Two
+writes *clash* on a machine if they leave different values at one place, so the
+result of a comparison is a formula that holds on some machines.
+
+Traits and capabilities have two forms. At ``('node', '#traits',
+'CUSTOM_GPU')``, a proof keeps whether the node has one trait *by name*. At
+``('node', 'traits')``, a rule reads the whole list.
+"""
 
 from collections.abc import Hashable, Iterable, Iterator
 import json
@@ -56,7 +66,9 @@ class Messages:
         change.
 
         :param args: the arguments of the action that fails the inspection.
-        :param roots: the data when the action runs.
+        :param rule: the rule of the action, whose variables the message may
+            read.
+        :param roots: the data when the action runs, by root.
         """
         written: list[typing.Any] = [args]
         # For "{node.name} is too small" this is ('node', ('name',)).
@@ -124,9 +136,18 @@ def clash(
 
     ``prove`` uses it to find rules that conflict. If one rule writes "a" to
     the name of the node, and another rule its text ``serial``, the formula is
-    ``serial != "a"``. If one place is inside of the other, e.g. ``extra/rack``
-    in ``extra``, the values of the inner place are compared. The order of the
-    writes does not matter.
+    ``serial != "a"``. In this order, the cases are::
+
+        both add to a list, or add traits   → false
+        the places do not overlap           → false
+        a write to ``CUSTOM_*``, i.e. to
+        all traits that no rule names       → false
+        one place is inside of the other    → the outer value has the inner
+                                              place, and the values differ
+        the places are equal                → the values differ
+
+    For ports, the formula also says that both write to the same port. The
+    order of the writes does not matter.
     """
     if first.extends and second.extends:
         # Two items in one list, or two traits, are not a conflict.
