@@ -7,6 +7,10 @@ has a formula, called its guard, that holds on the machines that have it. A
 :class:`.state.State` represents all machines at one moment. ``prove`` runs
 rules this way, and asks the solver whether there is a machine for which two
 rules conflict, or a rule has no effect.
+
+The *pass* of a rule is what the rule does in such a run: the formula that it
+matches, what it writes, and the state before it. A *guess* is a truth value
+that the solver chooses for something that a proof cannot compute.
 """
 
 from collections.abc import Iterable, Sequence
@@ -221,7 +225,8 @@ class SymbolicInspection:
 
         Rules of ironic-inspector, and rules that may undo their changes, are
         decided before any rule of the phase acts: their conditions read the
-        machines as they are at that moment.
+        machines as they are at that moment. The conditions of any other rule
+        read the machines after the rules before it.
 
         :param begin: the machines before the phase. If an error ends the phase
             on a machine, the machine keeps this state.
@@ -263,14 +268,18 @@ class SymbolicInspection:
     ) -> State:
         """Return the machines after some rules are decided, before any acts.
 
-        A decision may be an error that ends the inspection. The solver guesses
-        on which machines. A rule that does not match may undo its changes of
-        an earlier inspection, which are not known. If any of the rules can
-        undo, node, plugin data and ports therefore become unknown.
+        A decision has two effects that a proof does not know:
+
+        * It may be an error that ends the inspection. On which machines is a
+          guess.
+        * A rule that does not match may undo its changes of an earlier
+          inspection. If one of the rules can undo, node, plugin data and ports
+          therefore become unknown.
 
         :param decided: the rules that are decided first.
         :param begin: the machines before the phase.
         :param state: the machines as the first rule of the phase reads them.
+            In the early phase, they have no node.
         """
         raw_rules = []
         may_undo = False
@@ -309,6 +318,8 @@ class SymbolicInspection:
 
         :param begin: all machines before the phase.
         :param state: all machines after the last of its rules.
+        :param phase: the name of the phase. The early phase does not save the
+            node and its ports.
         """
         # The formula holds on the machines on which this phase, and no earlier
         # phase, ended with an error. If it holds on all or on no machines,
@@ -424,7 +435,11 @@ class SymbolicInspection:
 
         A rule without a scope applies to all nodes. A rule with the scope
         "edge" applies to nodes that have this text as their property
-        ``inspection_scope``, and the formula is ``scope of node == "edge"``.
+        ``inspection_scope``. By the kind of the property, the formula is::
+
+            a text                                → property == "edge"
+            unknown                               → a guess
+            missing, a number, a list, a mapping  → false
 
         :param scope: the scope of the node, with its alternatives.
         """
@@ -459,8 +474,10 @@ class SymbolicInspection:
         """Return the formulas that all conditions of a rule hold, or fail.
 
         They are cached, because a proof runs the same rules many times, mostly
-        on the same data.
+        on the same data. The key of the cache is the conditions and the data
+        that they read.
 
+        :param conditions: the conditions as the rule has them.
         :param scope: the data that conditions read, including the rule's vars.
         """
         written = json.dumps(conditions, default=str)

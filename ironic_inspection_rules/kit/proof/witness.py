@@ -8,6 +8,10 @@ The engine runs the rules on every witness before it is reported. The formulas
 are a second description of what the engine does, and if the two disagree, the
 engine is right. A mistake in a translation therefore costs an answer, but it
 never leads to a wrong "yes".
+
+A *cell* is a field of all machines, e.g. ``inventory.cpu.count``. The
+*solution* of the solver has two things for it: its *kind*, e.g. that the count
+is a number, and the value of the *term* of this kind, e.g. 4.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -327,7 +331,11 @@ def _build_value(cell: cells.Cell, solution: z3.ModelRef) -> typing.Any:
     """Build the value of a field from a solution, ABSENT if it has none.
 
     The solver has chosen a kind of value for the field, e.g. a text, and a
-    value for the term of that kind.
+    value for the term of that kind. The term of a list is its length, and a
+    mapping has no term: its entries are cells.
+
+    :param cell: the field.
+    :param solution: the values that the solver has chosen.
     """
     kind = _chosen_kind(cell, solution)
     if kind == 'absent':
@@ -394,7 +402,14 @@ def _build_mapping(
     An entry that no rule reads is taken from the sample, unless the solver
     chose that the mapping has only certain names. If it chose that
     ``inventory.cpu`` has only ``count``, and 4 for the count, the mapping is
-    ``{'count': 4}``, without the CPU model of the sample.
+    ``{'count': 4}``, without the CPU model of the sample. The steps are:
+
+    1. Begin with the entries of the sample.
+    2. Replace or remove the entries that rules read.
+    3. Remove all other entries if the solver chose that there are none.
+    4. Add an entry ``other`` if the solver chose that there are others, but
+       there is none yet.
+    5. Add a secret that no rule names if the solver guessed that there is one.
     """
     if z3.is_true(solution.eval(cell.empty)):
         return {}
@@ -458,6 +473,9 @@ def _build_item(
 
     If rules read the size of disks, a disk has the size that the solver chose,
     and the name and all other entries of a disk in the sample.
+
+    :param cell: the list.
+    :param index: the position of the item in the list, from 0.
     """
     usual_item = _usual_item(cell, index)
     if index >= len(cell.items):
@@ -586,10 +604,13 @@ class Engine:
         """Return whether two rules write different values to one place.
 
         The engine runs the rules on the machine to confirm what the solver has
-        found. Both rules must match, and no rule may have an error. If the
-        name is "a" after the first rule and "b" after the second, the rules
-        clash at ``('node', 'name')``.
+        found. It runs them three times: up to the rule before the first one,
+        up to the first rule, and up to the second. Both rules must match, and
+        no rule may have an error. If the name is "a" after the first rule and
+        "b" after the second, the rules clash at ``('node', 'name')``.
 
+        :param rules: all rules, in the order in which they run.
+        :param place: the place that both rules write, beginning with a root.
         :param first: the index of the rule that runs first.
         :param second: the index of the rule that runs later.
         :param written: the write of the first rule at the place. If its value
@@ -698,14 +719,16 @@ def value_at(
 ) -> typing.Any:
     """Return the value at a place of a comparable state.
 
-    The engine uses it to confirm that a rule overwrites what another rule has
-    written.
+    A proof uses it to confirm that a rule overwrites what another rule has
+    written. By the place, the value is::
+
+        a trait                  → whether the node has it
+        all traits               → their names
+        one or all capabilities  → a list such as ['boot_mode:uefi']
+        a place in any port      → the values of all ports, by MAC address
+        any other place          → the value there, or ABSENT
 
     :param machine_state: see :func:`comparable_state`.
-    :returns: ABSENT if there is no value. For :data:`.state.ANY_PORT`, the
-        values of all ports by MAC address. For a trait, whether the node has
-        it; for all traits, their names. For capabilities, a list of
-        ``name:value``.
     """
     if place[:2] == cells.TRAITS:
         traits = machine_state['node']['traits']
