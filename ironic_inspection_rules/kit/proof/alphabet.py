@@ -6,6 +6,14 @@ A machine may send any text, but no rule distinguishes all characters, so a few
 characters represent the others: those that the rules name and their neighbors,
 ASCII, and several of every class that a regular expression can ask for. An
 expression for which the solver has no language, e.g. a lookahead, is refused.
+
+Python's own parser splits an expression into *parts*. The translation is::
+
+    expression → parts                                 → language
+    a[bc]*     → LITERAL 97, MAX_REPEAT of IN (98, 99) → "a", "ab", "acb", …
+
+A language has no positions, so "^" and "$" become *marks*: characters that the
+solver puts before and after every text, and that no text contains.
 """
 
 from collections.abc import Iterable
@@ -167,12 +175,15 @@ class Alphabet:
     def all_below(self, text: str, among: str) -> bool | None:
         """Return whether all texts of a language sort before a text.
 
-        All texts of integers sort before "a", none before "", and some before
-        "8".
+        For the texts of integers, the result is::
 
+            text "a" → True:  all integers sort before it
+            text ""  → False: none does
+            text "8" → None:  some do
+
+        :param text: the text that they are compared with.
         :param among: a regular expression of the language, e.g. ``-?[0-9]+``.
-        :returns: False if no text does; None if only some texts do, or if it
-            is not known.
+        :returns: None also if the solver does not know within its limit.
         """
         key = (text, among)
         if key not in self._all_below:
@@ -187,13 +198,15 @@ class Alphabet:
     ) -> bool | None:
         """Return whether all texts of a language match a pattern.
 
-        In a search, all texts of integers match ``[0-9]``, none matches
-        ``kB``, and some match ``^8``.
+        For a search among the texts of integers, the result is::
+
+            pattern [0-9] → True:  all integers match
+            pattern kB    → False: none does
+            pattern ^8    → None:  some do
 
         :param searches: whether matching a part of the text is enough.
         :param among: a regular expression of the language.
-        :returns: False if no text matches; None if only some texts match, or
-            if it is not known.
+        :returns: None also if the solver does not know within its limit.
         :raises: :class:`.logic.Untranslatable` if the solver has no language
             for the pattern.
         """
@@ -319,6 +332,7 @@ def _named_characters(text: str) -> set[str]:
         ahead: list[typing.Any] = list(_parser.parse(text))
     except (re.error, OverflowError, RecursionError):
         return characters
+    # Visit all parts, e.g. a repetition, and the parts inside of it.
     while ahead:
         part = ahead.pop()
         if isinstance(part, tuple):

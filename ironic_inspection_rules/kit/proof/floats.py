@@ -7,9 +7,13 @@ arithmetic is not: Python rounds every result to a float, so three times 0.1 is
 a little more than 0.3, and adding 1 to 1e16 does not change it. The solver
 also supports floats bit by bit, but is far too slow with them.
 
-A result is therefore a new real number near the exact one. There are more such
+A result is therefore a new real number, which the solver chooses near the
+exact one: ``exact - error <= rounded <= exact + error``. There are more such
 numbers than floats: if the solver finds none, there is no float either, and if
 it finds one, the engine decides whether Python computes it.
+
+Results are values: a value has *alternatives*, here a number of the solver or
+an error, with the formula on which machines each is the result.
 """
 
 from collections.abc import Callable
@@ -71,7 +75,14 @@ def calculate(
     """Calculate with a number of the machine, e.g. ``memory / 1024``.
 
     As in the engine, a division by zero and a result that is too large are
-    errors.
+    errors. The cases are, in this order::
+
+        two integers that are not divided      → the exact integer
+        ``number`` is beyond all floats        → None
+        ``add`` or ``subtract``, and no float
+        is equal to ``number``                 → None
+        a division by 0                        → an error
+        otherwise                              → a rounded real number
 
     :param name: the name of one of :data:`OPERATIONS`.
     :param term: the number of the machine, on the left.
@@ -174,9 +185,11 @@ def _round(
 
         exact - error <= rounded <= exact + error
 
-    A number that is too large for a float is an error.
+    A number that is too large for a float is an error. If the same number is
+    rounded twice, both results are the same term.
 
-    :param is_exact: holds if the number is a float, and is not rounded.
+    :param exact: the exact number, e.g. ``count * 0.1``.
+    :param is_exact: holds only if the number is a float, and is not rounded.
     """
     key = exact.get_id()
     if key not in machine.rounded:

@@ -2,9 +2,20 @@
 
 """Mask secrets on all machines, and find out where an action reveals one.
 
-The engine recognizes secrets by the names of their entries. Rules may use any
-names for their own variables, so a value is masked when it is read from a
-machine, but not when a rule reads a value that it has made itself.
+The engine recognizes secrets by the names of their entries, e.g. ``password``.
+A rule that reads one gets the *mask* "******", and an action that would write
+a secret is an error. Rules may use any names for their own variables, so a
+value is masked when it is read from a machine, but not when a rule reads a
+value that it has made itself.
+
+In a proof a value has *alternatives*, whose *guards* hold on the machines that
+have them. A text ``password`` is masked to::
+
+    password == "" → "", because an empty secret hides nothing
+    password != "" → "******"
+
+A *guess* is a truth value that the solver chooses, e.g. that a mapping has a
+secret that no rule names.
 """
 
 import dataclasses
@@ -96,7 +107,8 @@ def _mask_alternative(
     """Replace a secret by the mask; an empty secret is not changed.
 
     A text ``password`` of the machine becomes "" if ``password == ""`` holds,
-    otherwise "******".
+    otherwise "******". An unknown value stays unknown, and an error stays an
+    error.
     """
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(alternative.reason, 'masked', alternative)
@@ -254,9 +266,15 @@ def _where_made_of_secret(
 ) -> logic.Formula:
     """Return the formula that a value was made from a secret.
 
-    It was if it contains a mask, or if it was made from a masked place. If a
-    rule has ``vars: {login: '{node.driver_info.password}'}``, the variable
-    ``login`` is "******", and its source is the password.
+    If a rule has ``vars: {login: '{node.driver_info.password}'}``, the
+    variable ``login`` is "******", and its source is the password. The formula
+    is::
+
+        the value contains a mask; or
+        a source of the value is a place with a secret
+
+    It is false if the value has no sources, because the rule itself has
+    written all of it.
 
     :param field: the field that reads the value, e.g. ``{vars.login}`` or
         ``{item}``.
@@ -317,6 +335,7 @@ def _where_secret_at(
 
     :param field: the field with the root of the place, e.g. ``node``.
     :param steps: the path from the root to the place.
+    :param roots: the data of all machines, by root.
     """
     root = field.root or ''
     names_port = (
