@@ -3,8 +3,9 @@
 """Translate regular expressions to languages (sets of texts) of a solver.
 
 A machine may send any text, but no rule distinguishes all characters, so a few
-characters represent the others: those that the rules name and their neighbors,
-ASCII, and several of every class that a regular expression can ask for. An
+characters represent the others: the characters that the rules name and their
+neighbors, ASCII, and several of every class that a regular expression can ask
+for, e.g. of letters and blanks. An
 expression for which the solver has no language, e.g. a lookahead, is refused.
 
 Python's own parser splits an expression into *parts*. The translation is::
@@ -313,7 +314,7 @@ def marked(text: logic.Term) -> logic.Term:
 def without_marks() -> logic.Language:
     """Return the language of texts without marks.
 
-    Only such texts may be passed to :func:`marked`.
+    Only texts without marks may be passed to :func:`marked`.
     """
     below = (0, ord(_BEGIN) - 1)
     above = (ord(_END) + 1, _LAST_CODE)

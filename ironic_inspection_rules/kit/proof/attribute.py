@@ -53,9 +53,10 @@ def where_trait_name(
         text == "CUSTOM_A" → is trait
         text == "other"    → not is trait
 
+    :param name: the value that a rule uses as a name.
     :returns: None for a value that is not a text of the machine, and for a
-        text that is made from several fields, because such texts are not
-        tried.
+        text that is made from several fields, because the search does not try
+        candidates for it.
     """
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None

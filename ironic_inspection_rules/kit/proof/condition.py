@@ -591,9 +591,10 @@ def _guess_truth(
 
     The solver chooses whether the condition holds and whether it fails. Its
     choice is the same whenever the same op has the same values. The engine
-    must confirm a machine that is found with such a choice.
+    must confirm a machine that is found with this choice.
 
     :param bound: the arguments as the rule has them.
+    :param inverted: whether the op is written with a "!".
     :param chosen: one alternative of every argument.
     :param cause: why the condition cannot be translated.
     """
@@ -665,12 +666,14 @@ def _build_operands(
 ) -> operators.Operands:
     """Return the arguments in the form that the translation of an op expects.
 
-    If an op takes any number of values, the values have no names.
+    Some ops, e.g. ``eq``, take any number of values, which have no names. If a
+    rule reads all of them from one field, a constant list is split into its
+    items.
 
-    :param names: the names of the arguments; empty for such a value.
+    :param names: the names of the arguments; empty for a value without a name.
     :param chosen: one alternative of every argument, in the same order.
-    :raises: :class:`.logic.Untranslatable` if a list of the machine takes the
-        place of all such values.
+    :raises: :class:`.logic.Untranslatable` if a rule reads all values from one
+        list of the machine.
     """
     named: dict[str, values.Alternative] = {}
     unnamed: list[values.Alternative] = []

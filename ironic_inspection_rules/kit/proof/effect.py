@@ -790,7 +790,7 @@ class SymbolicEffects:
     def replace_traits(
         self, call: ActionCall, when: Formula, args: Arguments
     ) -> None:
-        """Replace the traits that begin with a prefix by those of a list.
+        """Replace the traits that begin with a prefix by the traits of a list.
 
         With the prefix ``CUSTOM_A`` and the list ``[CUSTOM_A1]``, the node
         loses ``CUSTOM_A2`` and gets ``CUSTOM_A1``. A value that is not a list,
@@ -831,12 +831,18 @@ class SymbolicEffects:
     def _remove_traits(self, when: Formula, prefix: str) -> None:
         """Remove all traits that begin with a prefix.
 
-        The traits of a proof are those that rules name, and names such as
-        ``CUSTOM_A*``, which stand for all others with a prefix that a rule
-        writes out. If the prefix is computed from a field, there may be no
-        such name for it. It is then unknown which of the traits that a shorter
-        name stands for are left, e.g. which of ``CUSTOM_*`` without those of
-        ``CUSTOM_A``.
+        A proof knows the traits that rules name, e.g. ``CUSTOM_A1``. For every
+        prefix in ``set-traits`` it has a name such as ``CUSTOM_*``, which
+        stands for all other traits with this prefix. For the prefix
+        ``CUSTOM_A``, whether the node has a trait is afterwards::
+
+            CUSTOM_A1  → false
+            CUSTOM_B1  → as before
+            CUSTOM_A*  → false
+            CUSTOM_*   → as before if there is also a name CUSTOM_A*, otherwise
+                         unknown, because some of these traits are removed
+
+        A prefix that a rule computes from a field may have no name.
 
         :param when: holds on the machines on which the action runs.
         """

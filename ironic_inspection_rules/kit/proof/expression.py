@@ -417,7 +417,7 @@ def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
         # The table does not define which row belongs to a machine.
         return values.NOTHING
     if interpolation.sole_field(expected.definition.of) is None:
-        # In the engine, such a key is missing if a field in it is null, but
+        # In the engine, the key is missing if a field in it is null, but
         # evaluate() would convert null to the text "None".
         return values.unknown(
             'a row by a key of several fields', field.text, scope.fingerprint
@@ -549,7 +549,7 @@ def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
     """Return the formula that a term is false in Python: '', False or 0.
 
     The term is a value of the inventory that replaces a missing value of
-    plugin data. The engine ignores such a value if it is false.
+    plugin data. The engine ignores the value of the inventory if it is false.
     """
     if alternative.is_text:
         return alternative.term == ''

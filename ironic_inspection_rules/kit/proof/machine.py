@@ -230,7 +230,7 @@ class SymbolicMachine:
     ) -> logic.Formula:
         """Return the formula that the text of a number has a property.
 
-        The solver rarely finds a machine if it has to look into such a text.
+        The solver is slow if it has to look into the text of a number.
         The formula is therefore a truth value that the solver chooses, and
         Python computes it for the few numbers that are tried. If the property
         is that ``8$`` matches, the solver then knows::
@@ -356,11 +356,12 @@ class SymbolicMachine:
         return text.facets[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
-        """Return the rank of a text in an order that the solver lacks.
+        """Return the rank of a text in an order that the solver does not know.
 
-        Versions have such an order: the rank of "1.9" is less than the rank of
-        "1.10". The numbers are chosen by :meth:`settle`, when all texts that
-        have a rank are known.
+        For example, the solver does not know the order of versions. Of two
+        versions "1.9" and "1.10", the first has the rank 0 and the second the
+        rank 1. :meth:`settle` sets the numbers, when all texts that have a
+        rank are known.
 
         :param key: returns the sort key of a text.
         :returns: a real number of the solver, which is the same for texts with
@@ -412,10 +413,10 @@ class SymbolicMachine:
     def settle(self) -> tuple[list[logic.Formula], list[cells.Restriction]]:
         """Return the formulas that hold for all machines, and restrictions.
 
-        They are the formulas that were collected when rules were translated,
-        and those that Python computes for the texts and numbers that the
-        search tries. For a condition ``{inventory.cpu.count} > 8``, where the
-        count may be a text, it adds a formula for every text, and a
+        The formulas are of two kinds: formulas that were collected when rules
+        were translated, and formulas that Python computes for the texts and
+        numbers that the search tries. For ``{inventory.cpu.count} > 8``, where
+        the count may be a text, it adds a formula for every text, and a
         restriction::
 
             count == "8" → the number in the text == 8

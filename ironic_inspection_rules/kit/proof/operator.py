@@ -473,8 +473,8 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
         raise logic.Untranslatable('text made of others as an address')
     version, number = facet.terms
     facet.near |= _addresses_at_ends(network)
-    # For any other text the solver chooses the integers. They must be those of
-    # an address, or version 0 for a text that is not an address.
+    # For any other text the solver chooses the integers. They must be the
+    # integers of an address, or version 0 for a text that is not an address.
     machine.domain += [
         z3.Or(version == 0, version == 4, version == 6),
         number >= 0,

@@ -373,7 +373,8 @@ class MachineSearch:
     def _limit_of_check(self) -> effort.Limit:
         """Return how many steps and seconds the next check may take.
 
-        A check may take at most what is left for the question and the proof.
+        The limit of a check is lowered to the steps that are left for the
+        question and for the proof, and to the seconds of the proof.
 
         :raises: :class:`Exhausted` if no seconds or steps are left.
         """
@@ -404,7 +405,7 @@ class MachineSearch:
         * for every condition with a loop, an item that decides it, and perhaps
           one for which it is an error;
         * for every ``one-of``, the item that it looks for;
-        * of the ports, the one that an action names by its address;
+        * the port that an action names by its address;
         * the first and the last item, for ``multiple: first`` and ``last``.
 
         The restriction is not harmless if a rule depends on the number of

@@ -243,7 +243,7 @@ def where_read(
     """Return the formula that an action would reveal a secret.
 
     It may reveal one by a field such as ``{node.driver_info.password}``, or by
-    a variable that was made from such a field.
+    a variable that was made from this field.
 
     :param written: the arguments of the action.
     :param roots: the data that its fields read, by root.
@@ -329,9 +329,15 @@ def _where_secret_at(
 ) -> logic.Formula:
     """Return the formula that a place contains a secret.
 
-    For ``node.driver_info.password`` it is that the password exists and is not
-    empty. For ``node.driver_info`` it is that one of its entries is such a
-    secret, perhaps an entry that no rule names.
+    By the path of the place, the formula is::
+
+        a port that is named by its address  → a guess
+        no name in the path is of a secret,
+        e.g. node.driver_info                → an entry is a secret, perhaps
+                                               one that no rule names
+        a name is of a secret, e.g.
+        node.driver_info.password            → the place exists, and the
+                                               secret is not empty
 
     :param field: the field with the root of the place, e.g. ``node``.
     :param steps: the path from the root to the place.

@@ -46,7 +46,7 @@ ComputeAnswer = Callable[[str], bool]
 
 
 def may_be_float(text: str) -> bool:
-    """Return whether a text may be that of a float but not of an integer.
+    """Return whether a text may be the text of a float, but of no integer.
 
     "0.1" and "1e+16" may, "8" and "x" may not.
     """
@@ -150,7 +150,7 @@ class TextVariable:
 
         Rules may decide differently for them. They are the texts that it is
         compared with, an example for every regular expression, and texts for
-        which a filter may return such a text. If a rule asks whether
+        which a filter may return one of these. If a rule asks whether
         ``{vendor | lower}`` is "dell", the texts for the vendor include
         "dell", "DELL" and "Dell".
 

@@ -95,13 +95,14 @@ def usual_value(cell: cells.Cell) -> typing.Any:
 
 
 RankedFormula = tuple[int, logic.Formula]
-"""A rank, such as ``_VALUE_IS_USUAL``, and a formula of what is usual."""
+"""A rank, e.g. ``_VALUE_IS_USUAL``, and a formula that usually holds."""
 
 
 def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
     """Return formulas that hold if a field is as on a typical machine.
 
-    With such formulas, e.g. ``cpu.count == 32``, a witness looks realistic.
+    The search assumes these formulas, e.g. ``cpu.count == 32``, so that a
+    witness looks realistic.
     The search may drop any of them independently of the others.
     """
     return [*_usual_kind_formulas(cell), *_usual_value_formulas(cell)]
