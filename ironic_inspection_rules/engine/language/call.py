@@ -31,16 +31,17 @@ Missing = rendering.Missing
 Piece = str | interpolation.Field
 
 NO_CALL: typing.Any = ...
-"""The value of ``missing`` if an op is not called with a missing field."""
+"""Passed as ``missing`` if an op must not be called with a missing field."""
 
 _FREE_LENGTH = budget.SHORT
+"""Maximum length of a text that the budget does not pay for, in characters."""
 
 _LONGEST_ITEM = 1024
 """Maximum length of an item from a machine in an expression, in characters."""
 
 
 class Call:
-    """A call of an op, with literal arguments and templates of all others.
+    """A call of an op: its literal arguments, and templates of the others.
 
     ``set-attribute`` of ``/name`` and ``{inventory.hostname}`` has the literal
     argument ``path`` and the varying argument ``value``. ``literals`` are
@@ -81,7 +82,8 @@ class Call:
             if not isinstance(compiled, rendering.Template):
                 self.literals[name] = arguments.convert(compiled, argument)
                 continue
-            # render() fills in its fields for each machine.
+            # The template is rendered for each machine. Wrap it, so that a
+            # missing field is replaced and the result has the right type.
             if missing is not NO_CALL:
                 compiled = rendering.OrElse(compiled, missing)
             if _needs_conversion(argument, value):
@@ -176,6 +178,7 @@ def compile_argument(
         return _COMPILERS[kind](value, loop)
     compiled = template.compile_value(value)
     is_varying = isinstance(compiled, rendering.Template)
+    # TELLS has the names of arguments that are messages. Only actions have it.
     is_message = name in getattr(op.plugin, 'TELLS', ())
     if is_varying and is_message:
         return compiled.with_default(_('(missing)'))
@@ -208,7 +211,8 @@ def compile_pattern(
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
-    # The items come from a machine, so the expression is compiled later.
+    # The items come from a machine, so the expression is compiled for each
+    # machine, after the values of its fields are escaped.
     escaped: list[typing.Any] = []
     for piece in pieces:
         if isinstance(piece, str):
@@ -382,6 +386,8 @@ def compile_path(
     data_path.check(tokens, text)
     if not rendering.any_varies(tokens):
         return tuple(tokens)
+    # For each machine, make a token of each field's value, and then build and
+    # check the path.
     checked: list[typing.Any] = []
     for token in tokens:
         if isinstance(token, rendering.Template):
@@ -429,7 +435,7 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _read_path(tokens: list[str]) -> data_path.Path:
-    """Build the path from rendered tokens, and check it like a written path.
+    """Build a path from tokens whose fields are filled in, and check it.
 
     :raises: :class:`.exceptions.OperationError` if it is invalid.
     """

@@ -2,9 +2,11 @@
 
 """Conditions of a rule: groups, loops, and their reasons.
 
-The reason of a group or a loop is the reason of the part or item that decided
-it, with its number. If no single one decided, it contains the reasons of all
-parts, or of the first few items.
+A reason says why a condition holds or not, e.g. ``values=[8, 4]``. A group or
+a loop is often decided by one of its parts or items: ``any-of`` holds if its
+second part holds. Its reason is then the reason of this part or item, with
+its number. Otherwise, its reason contains the reasons of all parts, or of the
+first few items.
 """
 
 import abc
@@ -89,8 +91,11 @@ class CompoundCondition(CompiledCondition):
         """Compile a group.
 
         :param inverted: whether its op has a ``!`` before it.
+        :param parts: the compiled conditions of the group.
         """
         super().__init__(op, operation)
+        # The function of the plugin, e.g. of any-of. It takes the results of
+        # the parts one by one, and returns whether the group holds.
         self._decide = op.wrap_for_machines(op.plugin)
         self._inverted = inverted
         self.parts = parts
@@ -113,7 +118,8 @@ class CompoundCondition(CompiledCondition):
         The reason of the group names only these parts. If the second part of
         ``any-of`` is true, ``any-of`` requests no further results, and this
         part alone decides: ``{1: True}``. If all parts are false, all of them
-        decide: ``{0: False, 1: False}``.
+        decide: ``{0: False, 1: False}``. A ``!`` before the op of the group
+        does not change which parts decide.
 
         :raises: the errors of :func:`check_part`.
         """
@@ -121,6 +127,7 @@ class CompoundCondition(CompiledCondition):
         results: list[bool] = []
 
         def results_in_turn() -> typing.Iterator[bool]:
+            """Check each part when the group requests its result."""
             for part in self.parts:
                 result = check_part(part, roots)
                 results.append(result)
@@ -231,7 +238,8 @@ class Looped(CompiledCondition):
         items = self.items(roots)
         if isinstance(items, Missing) or not items:
             return LoopResult(result=False, items=items)
-        # The items that are checked, and the index of the first of them.
+        # Only these items are checked. The index of the first of them is
+        # needed because the reason names items by their numbers in the loop.
         checked = items
         first_number = 0
         if self._multiple == 'first':

@@ -166,6 +166,8 @@ class Pattern:
         """
         length = len(text)
         if length <= self._longest_without_limit:
+            # Many long texts may take up the time of the phase together,
+            # although each match is fast.
             if length > _SHORT_LENGTH:
                 allowance.check_time()
             return getattr(self._compiled, method)(text)
@@ -321,6 +323,10 @@ def _compile_with_limit(pattern: str) -> typing.Any:
 
 
 def _escape_lone_brace(match: re.Match[str]) -> str:
+    """Return the replacement of a match of ``_BRACES``.
+
+    A lone brace is escaped. Any other match has a meaning and stays as it is.
+    """
     if match['lone']:
         return r'\{'
     return match[0]

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The steps of a rule: compute its vars, decide, act, and undo."""
+"""The steps of a rule: compute its vars, decide, act, and undo.
+
+A *plan* is a compiled rule. Its conditions and actions read a *view*, which
+maps root names to the data of the machine as the rule sees them, e.g.
+``{'node': {…}, 'inventory': {…}}``. Actions write to the *target*, which is a
+working copy of the data. The journal of the target lists all changes. A
+*trace* says what a rule did, for logs, records and answers.
+"""
 
 import collections.abc
 import contextlib
@@ -76,9 +83,11 @@ def compute_vars(plan: compiler.CompiledRule, view: budget.View) -> None:
 
 
 def _compute_var(written: typing.Any, view: budget.View) -> typing.Any:
-    """Return the value of a var, or the missing field in it.
+    """Return the value of a var, and pay for it from the budget.
 
     :param written: a template, or the value itself if it has no fields.
+    :returns: the value; :class:`.rendering.Missing` if a field in it does not
+        exist on the machine.
     """
     view.budget.spend()
     if not isinstance(written, rendering.Template):
@@ -147,6 +156,8 @@ def pay(
 ) -> None:
     """Pay for deciding some rules from the budget of the phase.
 
+    Several rules are paid for at once, because this saves time.
+
     :param plan: the first of the rules. An error names it and its first op.
     :param count: the number of rules. Each rule costs one operation.
     :raises: :class:`.exceptions.RuleError` if too few operations are left, or
@@ -185,6 +196,7 @@ def act(
     give_tables(plan, view)
     for action in plan.actions:
         if action.when:
+            # The action calls note() for each condition that it checks.
             when_traces = _WhenTraces(plan, action, for_reasons)
             apply = functools.partial(action.apply, note=when_traces.note)
             action_trace, error = _carry_out(plan, action, apply, target, view)
@@ -202,6 +214,9 @@ def act(
 class _WhenTraces:
     """The traces of the ``when`` conditions of an action while it runs.
 
+    The action calls :meth:`note` with each result. The results of a condition
+    are counted over all items of a loop: ``true=3, false=1``.
+
     :param for_reasons: the budget that pays for their reasons; None for no
         reasons.
     """
@@ -212,6 +227,7 @@ class _WhenTraces:
         action: engine_action.CompiledAction,
         for_reasons: budget.Budget | None,
     ) -> None:
+        """Begin with a trace without results for each condition."""
         self._conditions = action.when
         if plan.unexplained:
             for_reasons = None
@@ -303,6 +319,7 @@ def _carry_out(
         None.
     """
     journal = target.journal
+    # From now on, the journal records changes as changes of this action.
     journal.enter(plan.rule, action.name, plan.masked)
     # The journal already has the records of earlier actions. The records of
     # this action begin at these positions.
@@ -312,6 +329,7 @@ def _carry_out(
     error = None
     try:
         view.budget.spend()
+        # The reason why the action did not run, or None if it did.
         idle = apply_or_revert(target, view)
     # Actions are plugins, so they may raise any exception.
     except Exception as exc:

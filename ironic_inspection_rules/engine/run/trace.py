@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The trace of a rule: what it did, as plain data."""
+"""The trace of a rule: whether it matched, why, and what its actions did.
+
+A trace has the results of the conditions and a trace of each action, with the
+changes that the action made. All records, logs, answers and reports are built
+from traces. A trace is *disclosed* first, which removes the parts that readers
+must not see.
+"""
 
 import typing
 
@@ -152,7 +158,7 @@ class RuleTrace(typing.NamedTuple):
         return disclosure.disclose_entry(self.rule, self._summarize)
 
     def _summarize(self, rule: model.Rule) -> Described:
-        """Return the names of the rule and the ops that it ran.
+        """Return the UUID and description of the rule, and the ops it ran.
 
         Actions that were undone or did not run are skipped.
         """
@@ -200,3 +206,4 @@ class RuleTrace(typing.NamedTuple):
 
 
 Describe = typing.Callable[[RuleTrace], Described]
+"""Builds the description of a rule that is not sensitive from its trace."""
