@@ -121,6 +121,7 @@ class CompiledAction:
         :raises: :class:`.exceptions.OperationError` if the action fails, e.g.
             because a field is missing.
         """
+        # The function that runs the action for one item of the loop.
         step: _Step = self._apply_once
         if self.when:
             step = functools.partial(self._apply_if_matching, note=note)
@@ -229,7 +230,8 @@ class CompiledAction:
         :raises: :class:`.exceptions.MaskedField` if there is one.
         """
         if roots is target.roots and not masked_field.hides_columns(roots):
-            # The rule sees all secrets, so its data are not masked.
+            # The rule sees the secrets of the machine and of its tables, so
+            # there are no masked values.
             return
         # Find the fields now instead of at compile time, because most rules of
         # a set do not act on any machine.

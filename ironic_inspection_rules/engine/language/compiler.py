@@ -92,8 +92,8 @@ def compile_rule(
     can_be_undone = any(action.reverts for action in actions)
     decides_first = any(condition.decides_first for condition in conditions)
     gives_reasons = explained and disclosure.gives_reasons(rule)
-    # The rule's text is only searched for the names of roots. A rule that
-    # has such a word in other text gets the tables but does not use them.
+    # Only search the text of the rule for the word "tables" here, which is
+    # fast. A rule with this word in other text gets tables but uses none.
     written = [rule.conditions, rule.actions, rule.vars]
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, written):

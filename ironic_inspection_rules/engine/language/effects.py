@@ -31,7 +31,7 @@ _ROOTS = {
     'port': 'ports',
     'plugin_data': 'plugin_data',
 }
-"""The root of the fields that read a write, by the kind of the write."""
+"""By the kind of a write, the root of the fields that read what it wrote."""
 
 _NAMES = {
     'node': _('node attribute'),
@@ -235,6 +235,9 @@ def mentions(root: str, value: typing.Any) -> bool:
 def facts(condition: OperationLike) -> list[plugin.Fact]:
     """Return the facts that a condition states.
 
+    If ``eq`` of ``{inventory.cpu.count}`` and 8 holds, the fact is that this
+    field has the value 8.
+
     :returns: an empty list if the facts depend on the data of the machine, or
         if the code of the condition's plugin fails.
     """
@@ -245,7 +248,9 @@ def facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return the facts that a condition states, and raise errors.
+    """Return the facts that a condition states, like :func:`facts`.
+
+    Unlike :func:`facts`, this raises errors.
 
     :raises: :class:`.exceptions.OperationError` if the facts depend on the
         data of the machine; :class:`.exceptions.PluginFailed` if the code of

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Validates one condition or action of a rule."""
+"""Validates one condition or action of a rule.
+
+Both are called an *operation*: ``{'op': 'eq', 'args': [1, 2]}``. A schema
+checks the keys and the types of their values. The functions here add what a
+schema cannot check: that the op is installed, and that it accepts the
+arguments. Problems have JSON pointers, which begin in the operation, e.g.
+``/args/1``.
+"""
 
 import functools
 import re
@@ -27,12 +34,14 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
+# Messages call the members of an operation keys.
 _ACTION = schema.Shape(schema.ACTION, _('key'))
 _CONDITION = schema.Shape(schema.CONDITION, _('key'))
 _GROUP = schema.Shape(schema.GROUP, _('key'))
 _KEYS = frozenset(
     (*schema.ACTION['properties'], *schema.CONDITION['properties'])
 )
+"""All keys of actions and conditions, e.g. ``op``, ``when`` and ``loop``."""
 
 
 def check_all(

@@ -22,6 +22,7 @@ from ironic_inspection_rules.i18n import _
 Problem = exceptions.Problem
 
 _OF_RULE = (model.VARS, interpolation.ITEM)
+"""The roots of fields whose values the rule itself defines."""
 
 
 class Column(typing.NamedTuple):

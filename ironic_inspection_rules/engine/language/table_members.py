@@ -23,6 +23,7 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 Entry = dict[str, typing.Any]
+"""The JSON form of a table: ``{'key': 'serial', 'rows': [{…}, …]}``."""
 
 MEMBERS = ('key', 'of', 'types', 'secret', 'expect', 'rows')
 
@@ -37,6 +38,7 @@ UNSTORABLE = re.compile('[\0\ud800-\udfff]')
 
 _NAME = re.compile(rf'[A-Za-z_][A-Za-z0-9_-]{{0,{LONGEST_NAME - 1}}}')
 _ROOTS_OF_MACHINE = (*interpolation.OF_NODE, 'inventory', 'plugin_data')
+"""The roots of the fields that a table may use. Others need a rule."""
 
 
 def find_problems(

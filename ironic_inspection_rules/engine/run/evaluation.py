@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the phases of an inspection on plain data, as a dry run."""
+"""Runs the phases of an inspection on plain data, as a dry run.
+
+The data of a machine are given as *facts*: its inventory, plugin data, node
+and ports. Each phase changes a working copy of them. The facts after a phase
+are the input of the next phase.
+"""
 
 import dataclasses
 import typing

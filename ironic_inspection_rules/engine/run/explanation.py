@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Explains why the conditions of a rule hold or do not hold for a machine."""
+"""Explains why the conditions of a rule hold or do not hold for a machine.
+
+The result of a condition and its reason are a trace of the condition:
+``ConditionResult('eq', True, 'values=(1, 1)')``.
+"""
 
 import typing
 

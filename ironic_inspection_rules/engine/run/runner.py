@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs the rules of one phase of an inspection, in order."""
+"""Runs the rules of one phase of an inspection, in order.
+
+A *plan* is a compiled rule. It is first decided whether a rule matches, i.e.
+whether all of its conditions hold. Then its actions change the *target*, a
+working copy of the machine's data. The rule leaves a trace, which says why it
+matched and what it changed. A rule in mode ``audit`` acts on a copy of the
+target, so it leaves a trace but changes nothing.
+"""
 
 import contextlib
 import dataclasses
@@ -28,6 +35,7 @@ has fewer rules.
 """
 
 _Traces = dict[compiler.CompiledRule, trace.RuleTrace]
+"""The trace of each rule that did something."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,6 +183,7 @@ class _Phase:
         """
         self._target = target
         self._explain = explain
+        # Whether the run is recorded, see the parameter "keep" of run().
         self._is_run_kept = keep
         # Explanations and rules in mode "audit" have their own budgets. With a
         # single budget, an inspection could fail because somebody asked for an
@@ -297,8 +306,9 @@ class _Phase:
             self._started = time.perf_counter()
         for_reasons = None
         if self._explain or (self._is_run_kept and plan.masked):
-            # Reasons for the "when" conditions of the actions are needed. In a
-            # kept run, a rule that sees secrets must not have them.
+            # Give reasons for the "when" conditions of the actions. These
+            # reasons show the data as the rule sees them. So the record of a
+            # run has them only for rules that see masked data.
             for_reasons = self._for_reasons
         self._act_or_revert(plan, step.act, for_reasons)
 

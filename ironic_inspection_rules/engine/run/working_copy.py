@@ -294,8 +294,8 @@ class WorkingCopy:
 
         If these values are written to another copy of the same facts, its node
         and ports become the same, because node attributes that rules change in
-        part are mappings. Its plugin data may differ. They may have a list at
-        the top level, and an item that was appended at ``('disks', '-')`` has
+        part are mappings. Its plugin data may differ: a rule may append an
+        item to a list at the top level, and the item at ``('disks', '-')`` has
         no value here.
 
         :returns: triples of the root, a path of one or two tokens, and the
@@ -363,7 +363,7 @@ class WorkingCopy:
 
         Only the first two tokens of its path are kept, see ``_touched``.
         """
-        # Convert the path, because a plugin may have passed a list.
+        # Make a tuple, because a plugin may have passed a list.
         self._touched[root, path[0]].add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':

@@ -60,6 +60,8 @@ def tables(
 
     Secret columns are masked for rules that are not sensitive, whatever the
     value of ``mask_secrets``.
+
+    :param of_set: the tables of the rule set by name.
     """
     if rule.sensitive:
         return of_set

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The journal of the changes that the rules of a phase make."""
+"""The journal of the changes that the rules of a phase make.
+
+The journal knows which rule and which action made a change. It hides the
+changes of sensitive rules, and masks secrets that a rule must not see.
+"""
 
 import typing
 
@@ -66,7 +70,10 @@ class Journal:
         self._is_rule_sensitive = rule.sensitive
 
     def fork(self) -> 'Journal':
-        """Return an empty journal with the same ports."""
+        """Return an empty journal with the same ports.
+
+        It is for a rule in mode ``audit``, which changes a copy of the data.
+        """
         fork = Journal(self._ports)
         fork.keeps_confirmed = self.keeps_confirmed
         return fork
@@ -234,6 +241,7 @@ class Journal:
             resolved_path = data_path.resolve_append(data, path)
             change.place = resolved_path[tokens_of_port:]
         if op == 'remove':
+            # If an item was removed from a list, record how many are left.
             items = data_path.get(data, path[:-1])
             if isinstance(items, list):
                 change.left = len(items)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Provides two views of a machine's data: with secrets, and masked."""
+"""Provides two views of a machine's data: with secrets, and masked.
+
+In the masked view, secrets read ``******``. A change is made in both views,
+because rules that see secrets and other rules run in the same phase.
+"""
 
 import typing
 
@@ -116,6 +120,7 @@ class Views:
         self.open[root] = self._tree.append(self.open[root], path, value)
         if root not in self.masked:
             return
+        # The path up to the first name of a secret, if there is one.
         path_of_secret = masking.find_secret_along(path)
         if path_of_secret is None:
             self.masked[root] = self._masked_tree.append(
