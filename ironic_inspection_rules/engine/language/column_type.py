@@ -23,6 +23,7 @@ _CLASSES: typing.Mapping[str, tuple[type, ...]] = {
     'boolean': (bool,),
     'string': (str,),
 }
+"""The Python classes of the values that a column of each type may have."""
 
 
 def convert(text: str, kind: str | None) -> typing.Any:
@@ -53,6 +54,7 @@ def convert(text: str, kind: str | None) -> typing.Any:
         try:
             return strutils.bool_from_string(written, strict=True)
         except ValueError:
+            # The error below is the same for all types.
             pass
     raise exceptions.OperationError(wrong_type_message(kind, text))
 

@@ -235,6 +235,7 @@ class Reader:
         return True
 
     def _expect(self, character: str) -> None:
+        """Consume a character, or raise an error if it does not come next."""
         if not self._take(character):
             raise SyntaxProblem(_('"%s" is expected') % character)
 

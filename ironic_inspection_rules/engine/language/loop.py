@@ -39,6 +39,7 @@ def compile_items(loop: typing.Any) -> Items:
     :returns: a function that takes the data by root name, and returns a list
         of items or :class:`.rendering.Missing`.
     """
+    # A missing field in one item must not make the whole loop missing.
     compiled = template.compile_value(loop, lenient=True)
     if isinstance(compiled, rendering.Template):
         return rendering.Computed(compiled, _require_items).render
@@ -164,7 +165,7 @@ class ItemsInTurn:
         self._roots_of_outer_loop: dict[str, typing.Any] = {}
 
     def __enter__(self) -> typing.Iterator[typing.Any]:
-        """Save the item of an outer loop, and start iterating.
+        """Save the item of an outer loop, and return the iterator.
 
         :raises: BudgetExceeded if there are too many items.
         """

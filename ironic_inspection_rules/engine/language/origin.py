@@ -119,7 +119,10 @@ class Origins:
         self._numbers = {name: number for number, name in enumerate(own_vars)}
 
     def of(self, root: str, steps: data_path.Path) -> tuple[Origin, ...]:
-        """Return the origins of a value.
+        """Return the origins of a value, without the ``vars`` on the way.
+
+        With the vars ``a: '{node.name}'`` and ``b: '{vars.a}'``, the value of
+        ``b`` has only the origin ``node.name``.
 
         :param root: ``vars`` or ``item``.
         :param steps: the path to the value below it.

@@ -16,6 +16,8 @@ from ironic_inspection_rules.i18n import _
 Path = tuple[str, ...]
 
 APPEND = '-'
+"""The token for the place after the last item of a list."""
+
 MOST_TOKENS = 32
 
 _INDEX = re.compile(r'0|[1-9][0-9]{0,8}')
@@ -29,6 +31,7 @@ class Absent:
 
 
 ABSENT = Absent()
+"""Stands for a value that does not exist. None cannot, because null exists."""
 
 
 class Key(str):

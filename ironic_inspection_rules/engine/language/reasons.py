@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formats values for reasons, and holds the results that have reasons."""
+"""Formats values for reasons, and holds the results that have reasons.
+
+A reason is a phrase that says why a condition holds or does not hold, e.g.
+``values=[8, 4]``, or why an action did not run. It shows values of a machine,
+which may be very large, so their texts are cut.
+"""
 
 import typing
 

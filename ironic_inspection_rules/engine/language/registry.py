@@ -2,6 +2,10 @@
 
 """The registry of installed ops and filters.
 
+An op is what a condition or an action of a rule calls, e.g. ``eq`` or
+``set-attribute``. Ops and filters are plugins, which packages install as entry
+points.
+
 In-tree plugins are loaded in the same way as plugins of other packages. If two
 plugins have the same name, or if a class cannot be loaded or is not a plugin,
 the service fails to start with an error that names the plugin.

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Renders fields and templates with the data of a machine."""
+"""Renders fields and templates with the data of a machine.
+
+A template is a value of a rule with replacement fields, e.g. ``a{node.name}``.
+It is built once for each rule. Its method ``render`` returns its value for the
+data of a machine, or :class:`Missing` if a field does not exist there.
+"""
 
 import abc
 import dataclasses
@@ -197,6 +202,10 @@ def build_mapping(
 def _zip_mapping(
     keys_and_items: list[list[typing.Any]],
 ) -> dict[str, typing.Any]:
+    """Build a mapping from the list of its keys and the list of its items.
+
+    Keys become text, because a field in a key may be a number.
+    """
     keys, items = keys_and_items
     return dict(zip(map(str, keys), items, strict=True))
 
@@ -207,6 +216,7 @@ def build_text(pieces: list[typing.Any]) -> Template:
 
 
 def _join_text(pieces: list[typing.Any]) -> str:
+    """Join literal texts and the values of fields: ``a`` and 8 to ``a8``."""
     return ''.join(map(str, pieces))
 
 

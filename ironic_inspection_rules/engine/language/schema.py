@@ -43,6 +43,7 @@ VARIES: Schema = {'$ref': '#/definitions/varies'}
 """A value that contains a replacement field anywhere."""
 
 UUID = r'^(?:urn:|uuid:)*[{}]*-*(?:[0-9A-Fa-f]-*){32}[{}]*' + END
+"""Text that Python reads as a UUID, with or without dashes and braces."""
 
 
 def match_words(known: Iterable[str]) -> str:

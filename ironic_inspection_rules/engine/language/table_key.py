@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The keys of rows in tables, and the keys by which machines find rows."""
+"""The keys of rows in tables, and the keys by which machines find rows.
+
+A key is a text. The ``key`` of a table computes it from a row, e.g.
+``{rack}-{unit}`` gives ``r1-7``. The ``of`` of a table computes a key from the
+data of a machine, and the machine has the row with the same key.
+"""
 
 import typing
 

@@ -371,6 +371,7 @@ def _convert_argument(
 
 
 def _filter_error(op: registry.Op, problem: str) -> exceptions.OperationError:
+    """Return an error that names the filter: ``filter int: PROBLEM``."""
     return exceptions.OperationError(
         _('filter %(name)s: %(problem)s')
         % {'name': op.name, 'problem': problem}
@@ -506,6 +507,8 @@ def _apply_filters(
         ) as exc:
             raise _filter_error(op, exceptions.reason_of(exc)) from exc
         if value.__class__ is not str or len(value) > budget.SHORT:
+            # If the filter has only rearranged items, their contents are
+            # already paid for.
             allowance.pay_for_result(value, rearranges)
             _refuse_number_without_json(op, value)
     return value

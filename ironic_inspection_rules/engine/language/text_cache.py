@@ -26,6 +26,7 @@ def cache_short_texts(
     """
 
     def decorate(function: _Function[_Result]) -> _Function[_Result]:
+        """Return the function with a cache for its results."""
         # Long texts bypass the cache and call the function directly.
         cached = functools.lru_cache(maxsize=maxsize)(function)
 

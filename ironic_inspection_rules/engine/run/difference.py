@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Differences between two states of a machine, as changes."""
+"""Differences between two states of a machine, as changes.
+
+Unlike the journal, which lists every change that rules made, a difference
+lists only values that are not the same in the end.
+"""
 
 import typing
 
@@ -13,7 +17,7 @@ from ironic_inspection_rules.engine.run import working_copy
 
 Ports = typing.Sequence[typing.Mapping[str, typing.Any]]
 State = dict[str, typing.Any]
-"""The state of an object at one time."""
+"""An object, e.g. the node, at one time: ``{'name': 'n1', 'extra': {…}}``."""
 
 
 class StateDifference(typing.NamedTuple):

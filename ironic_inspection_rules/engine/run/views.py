@@ -2,9 +2,11 @@
 
 """The data of a machine by root name; changes do not affect the original.
 
-A container is copied when something in it is first changed. After that, the
-copy belongs to the tree and is changed in place. So a loop that fills a list
-takes linear instead of quadratic time.
+A container is a list or a mapping. A *tree* copies a container when something
+in it is first changed. After that, the copy belongs to the tree and is changed
+in place. So a loop that fills a list takes linear instead of quadratic time.
+
+*Facts* are the data of a machine before or after a phase.
 """
 
 import dataclasses

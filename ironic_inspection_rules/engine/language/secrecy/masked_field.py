@@ -28,7 +28,11 @@ from ironic_inspection_rules.engine.language.secrecy import masking
 
 _TABLES = interpolation.TABLES
 _FAILED = object()
-"""Stands for a value whose filter fails. It differs from any other value."""
+"""Stands for the value of a field or loop whose filter fails.
+
+It differs from any other value, so the action is rejected if a filter fails
+only with masked tables, or only with open tables.
+"""
 
 OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule computes: its vars, and its loop items."""

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Masks secrets in values, URLs and texts."""
+"""Masks secrets in values, URLs and texts.
+
+In data, a secret is recognized by the name of its key: the value of
+``ipmi_password`` becomes ``******``. In free text it is recognized by the text
+around it, e.g. ``password=``. Most names and values are harmless, so fast
+tests for these come first.
+"""
 
 import contextlib
 import itertools
