@@ -23,6 +23,8 @@ from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.i18n import _
 
 Operation = typing.Mapping[str, typing.Any]
+"""An action as its author wrote it: ``{'op': 'log', 'args': ['Hello']}``."""
+
 Target = plugin.Target
 
 Note = typing.Callable[[int, bool, budget.View], None]

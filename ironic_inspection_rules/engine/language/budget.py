@@ -240,7 +240,8 @@ class Budget:
         :raises: :class:`.exceptions.BudgetExceeded` like :meth:`measure`, or
             if the phase has written too much in total.
         """
-        # Count the path too, because it is recorded with the value.
+        # Count the path too, because it is recorded with the value. Each of
+        # its tokens is a level of nesting around the value.
         size = self.measure(value, len(path)) + sum(map(len, path))
         if before.__class__ in _SIZED:
             # The replaced value no longer takes space.

@@ -335,6 +335,7 @@ def _split_pattern(
     pieces: list[Piece] = []
     literal = ''
     position = 0
+    # An opening brace after the last closing brace does not begin a field.
     last_closing = text.rfind('}')
     while position < len(text):
         field = None

@@ -22,6 +22,7 @@ from ironic_inspection_rules.i18n import _
 
 Missing = rendering.Missing
 Operation = typing.Mapping[str, typing.Any]
+"""A condition as its author wrote it: ``{'op': 'eq', 'args': [1, 2]}``."""
 
 _MOST_ITEMS = 3
 """Maximum number of items of a loop in a reason."""
@@ -259,7 +260,8 @@ class Looped(CompiledCondition):
                     return LoopResult(deciding_result, items, decisive=number)
         result = not deciding_result
         if len(checked) < len(items):
-            # For "first" or "last", the item decides with either result.
+            # Only "first" and "last" skip items. The item that they check
+            # decides, whether it holds or not.
             return LoopResult(result, items, decisive=first_number)
         # No item has decided alone.
         return LoopResult(result, items)

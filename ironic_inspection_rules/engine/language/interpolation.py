@@ -34,7 +34,10 @@ OF_NODE = (NODE, PORTS, 'port_groups', 'previous')
 
 TABLES = 'tables'
 ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars', TABLES)
+"""The roots that fields can read anywhere in a rule."""
+
 ITEM = 'item'
+"""The root of the current item, which exists only in a loop."""
 
 # A field without filters: "node.extra.rack", "inventory[disks][0].size".
 _PATH = re.compile(
@@ -109,6 +112,7 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
     # The literal text after the last field.
     literal = ''
     position = 0
+    # An opening brace after the last closing brace does not begin a field.
     last_closing = text.rfind('}')
     while position < len(text):
         if _ESCAPED_BRACE.match(text, position):
@@ -185,6 +189,8 @@ def field_at(text: str, position: int) -> Field | None:
         start_of_end = reader.position
     end = _END.match(text, start_of_end)
     if end is None or _WIDE_FORMAT.search(end['spec'] or ''):
+        # With filters, a field is certainly meant, so report the problem.
+        # Otherwise, it is treated like any text in braces.
         if filters:
             return _make_wrong_field(
                 text,

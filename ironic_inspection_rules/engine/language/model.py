@@ -12,16 +12,19 @@ EARLY = 'early'
 PREPROCESS = 'preprocess'
 MAIN = 'main'
 PHASES = (EARLY, PREPROCESS, MAIN)
+"""The phases of an inspection, in the order in which they run."""
 
 ENFORCE = 'enforce'
 AUDIT = 'audit'
 OFF = 'off'
 MODES = (ENFORCE, AUDIT, OFF)
+"""A rule changes data, only records what it would change, or never runs."""
 
 SCOPE_PROPERTY = 'inspection_scope'
 """The node property whose value selects the rules with that scope."""
 
 MULTIPLE = ('any', 'all', 'first', 'last')
+"""The items of a loop for which a condition must hold."""
 
 OPERATIONS = ('conditions', 'actions')
 """The fields of a rule that hold lists of operations."""
@@ -36,6 +39,7 @@ TRACE_KEY = 'inspection_rules'
 """The key of the plugin data that records what rules did, by phase."""
 
 Operations = tuple[typing.Mapping[str, typing.Any], ...]
+"""Conditions or actions as their author wrote them."""
 
 
 def _field(

@@ -36,7 +36,10 @@ PORTS = interpolation.PORTS
 PLUGIN_DATA = interpolation.PLUGIN_DATA
 
 Arguments = typing.Mapping[str, typing.Any]
+"""Arguments of an op or a filter by name."""
+
 Schema = dict[str, typing.Any]
+"""A JSON schema."""
 
 VERSION = 'version-'  # Prefix of relations between versions: ``version-lt``.
 IN_NET = 'in-net'  # The relation of an address to the subnet that it is in.

@@ -20,6 +20,7 @@ from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 
 Row = typing.Mapping[str, typing.Any]
+"""The values of a row by column: ``{'rack': 'r1', 'unit': 7}``."""
 
 _LIMITS_OF_KEY = budget.Limits(time=1.0, operations=10_000)
 """The limits for computing the key of a mapping that may be a row."""
@@ -234,6 +235,7 @@ class Table:
 
 
 Tables = typing.Mapping[str, Table]
+"""The tables of a rule set by name."""
 
 
 def without_secret_columns(

@@ -101,6 +101,7 @@ def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
     ``room``. Names that come from the data of a machine are unknown here and
     are skipped.
     """
+    # The members are the conditions, the actions and the vars.
     for member in model.CONTENT:
         written = getattr(rule, member)
         if member == model.VARS:

@@ -166,6 +166,7 @@ class _Reader:
                         _('there are more than %d columns')
                         % table_members.MOST_COLUMNS,
                     )
+                    # Stop: all further rows would have the same problem.
                     return
                 sizes[names] = sum(
                     _count_bytes(column) + _BYTES_AROUND_NAME
@@ -178,6 +179,7 @@ class _Reader:
                     _('the table is larger than %d bytes')
                     % table_members.MOST_BYTES,
                 )
+                # Stop: all further rows would have the same problem.
                 return
 
     def _add_columns(

@@ -26,7 +26,9 @@ Entry = dict[str, typing.Any]
 """The JSON form of a table: ``{'key': 'serial', 'rows': [{…}, …]}``."""
 
 MEMBERS = ('key', 'of', 'types', 'secret', 'expect', 'rows')
+"""The members of a table; see :class:`.table.TableDefinition`."""
 
+# The limits of a table. Lengths are in characters.
 MOST_ROWS = 100_000
 MOST_COLUMNS = 100
 MOST_BYTES = 32 * 2**20

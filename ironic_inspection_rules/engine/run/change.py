@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Defines a change of the data of a machine."""
+"""Defines a change of the data of a machine.
+
+The journal of a phase, traces of rules, and reports list changes. They are
+shown as operations of a JSON patch (RFC 6902).
+"""
 
 import dataclasses
 import typing
@@ -9,6 +13,7 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 
 TRAITS = 'traits'
+"""The object of a change of traits, and the key of a node's traits."""
 
 
 # The class is not frozen, because an instance is created for every value that

@@ -251,6 +251,8 @@ class _WhenTraces:
         is_first_false = not holds and trace_before.false == 0
         needs_reason = reason is None or is_first_false
         if needs_reason and self._for_reasons is not None:
+            # Reasons have their own budget, so that they do not change the
+            # outcome of the phase.
             with roots.paid_by(self._for_reasons):
                 reason = explanation.reason(
                     self._conditions[number], view=roots, masked_view=roots

@@ -102,6 +102,7 @@ class Tree:
             item = data[position]
         inner = self.assign(item, rest, value)
         data = self._copy_if_shared(data)
+        # An item changes, so has_member() must collect the identities again.
         self._item_identities.pop(id(data), None)
         # If the position is after the last item, the slice is empty, and this
         # appends.
@@ -162,6 +163,8 @@ class Tree:
             key = int(key)
         if not rest:
             data = self._copy_if_shared(data)
+            # The items change, so has_member() must collect the identities
+            # again.
             self._item_identities.pop(id(data), None)
             del data[key]
             return data

@@ -19,6 +19,8 @@ WITHHELD = 'withheld'
 """The key that tells readers that the rest is withheld."""
 
 Operation = typing.Mapping[str, typing.Any]
+"""A condition or an action as its author wrote it: ``{'op': …, 'args': …}``."""
+
 Entry = dict[str, typing.Any]
 """The description of a rule in an answer, a record or a report."""
 

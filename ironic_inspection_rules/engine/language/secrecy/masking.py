@@ -327,6 +327,7 @@ def is_masked(
     :param masked: the data by root name as a rule sees them, with the budget.
     :param unmasked: the data with all secrets.
     """
+    # Compare the data that the rule sees with the real data.
     try:
         seen = masked[root]
     except KeyError:
@@ -336,7 +337,7 @@ def is_masked(
     if seen is real:
         # Nothing in the root is masked.
         return False
-    # Follow the path in the data that the rule sees and in the real data.
+    # Follow the path in both.
     last_name = None
     for token in path:
         if not isinstance(seen, dict | list):

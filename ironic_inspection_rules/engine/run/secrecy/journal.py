@@ -318,6 +318,7 @@ class Journal:
             name = engine_change.port_name(port)
             uuid = port.get('uuid')
             path = path[1:]
+        # The last argument is the place, which includes the part.
         change = engine_change.Change(
             name, op, data_path.pointer(path), value, before, (*path, *part)
         )
