@@ -137,6 +137,8 @@ def _compile_condition(
 
     A condition with a loop is wrapped so that it is checked for its items.
 
+    :param operation: the condition as its author wrote it.
+    :param ops: the installed conditions and actions.
     :param outer: the loop of the group or action around the condition.
     """
     name, inverted = model.split_op(operation['op'])

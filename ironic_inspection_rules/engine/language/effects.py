@@ -198,6 +198,7 @@ def places(written: typing.Any) -> tuple[Place, ...]:
     as ``{ports[52:54:00:12:34:56].extra}`` counts as reading all ports,
     ``('ports', ())``, because the index of the port is not known here.
 
+    :param written: a value as the rule has it.
     :returns: distinct places, in the order of :func:`fields`.
     """
     # Collect the places as keys of a mapping, because a set loses their order.

@@ -34,10 +34,10 @@ OF_NODE = (NODE, PORTS, 'port_groups', 'previous')
 
 TABLES = 'tables'
 ROOTS = (*OF_NODE, 'inventory', PLUGIN_DATA, 'vars', TABLES)
-"""The roots that fields can read anywhere in a rule."""
+"""The roots of fields. In a loop, there is also :data:`ITEM`."""
 
 ITEM = 'item'
-"""The root of the current item, which exists only in a loop."""
+"""The root of the current item of a loop."""
 
 # A field without filters: "node.extra.rack", "inventory[disks][0].size".
 _PATH = re.compile(

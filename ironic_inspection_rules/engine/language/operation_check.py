@@ -181,6 +181,7 @@ def _check_keys(
     'msg': 'x'}``, as an unknown key. This changes the message, which then says
     that the argument belongs in ``args``.
 
+    :param shape: the schema of an action, a condition or a group.
     :param op: None if the op is unknown.
     """
     names_of_arguments: typing.Collection[str] = ()
@@ -237,6 +238,8 @@ def _check_call(
 
     :param name: the name of the op, without a ``!`` before it.
     :param ops: all conditions, or all actions.
+    :param early: whether the rule is of the early phase.
+    :param loop: the loop whose items the arguments may use.
     """
     if not isinstance(operation.get('op'), str):
         # The schema reports this problem.

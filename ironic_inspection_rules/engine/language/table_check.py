@@ -224,6 +224,8 @@ def _find_texts(
 
     For example, ``{'args': ['{node.name}']}`` gives the path ``('args', '0')``
     with ``{node.name}``. A key of a mapping has the path of the mapping.
+
+    :param written: a part of a rule as it is written.
     """
     # The walk yields a mapping and then all values in it, but not its keys.
     for path, value in data_path.walk(written):

@@ -556,6 +556,7 @@ def _render_arguments(
     path, it is a single step; if it is used as a replacement, it is plain
     text.
 
+    :param varying: the templates of these arguments, by name.
     :returns: the values by name; or the missing field, if the data lack a
         field of an argument.
     """

@@ -90,8 +90,10 @@ def evaluate(
     :param plans: the rules of every phase, in the order in which they run.
     :param facts: the data before the first phase; they are not changed. The
         node may be empty but must not be None.
+    :param phases: the names of the phases to run, in order.
     :param explain: also trace rules that do not match, with a reason for
         each condition.
+    :param limits: the limits of each phase, by its name.
     :param refuse: called for every phase whose changes would be saved; if it
         returns an error, these changes are dropped and the inspection ends.
     """
@@ -148,6 +150,8 @@ def facts_after_phase(
 
     :param facts: the data before the phase.
     :param target: the data that the rules of the phase have changed.
+    :param outcome: the outcome of the phase, with the traces of its rules.
+    :param phase: the name of the phase, e.g. ``main``.
     """
     roots = target.roots
     plugin_data = dict(roots[working_copy.PLUGIN_DATA])

@@ -78,6 +78,7 @@ class PhaseOutcome:
         [{'uuid': …, 'description': 'Rack', 'actions': ['set-attribute']}]}}``.
         If no rule matched, the plugin data do not change.
 
+        :param plugin_data: the plugin data, which are changed in place.
         :param phase: the phase of these rules, e.g. ``main``.
         """
         summaries = []
@@ -107,6 +108,7 @@ def run(
     raised. The target then has all changes that were made before the error;
     ``keeps_changes`` of the outcome says whether to save them.
 
+    :param plans: the rules of the phase, in the order in which they run.
     :param target: the data of the machine, which are changed in place.
     :param scope: the inspection scope of the node. Rules with another scope
         are skipped (spec 003 "Data model impact").
@@ -402,6 +404,8 @@ class _Phase:
 
         A rule that matches takes time twice: when it is decided and when it
         acts. The start is then set for the next rule.
+
+        :param uuid: the UUID of the rule.
         """
         now = time.perf_counter()
         earlier = self._timings.get(uuid, 0.0)

@@ -244,6 +244,7 @@ class _WhenTraces:
         skipped. If there is no such item, keep the reason for the first item.
 
         :param number: the index of the condition, from 0.
+        :param holds: the result of the condition.
         :param roots: the data with the item of the loop.
         """
         trace_before = self._traces[number]

@@ -143,6 +143,7 @@ class WorkingCopy:
 
         If there is nothing or null at the path, a list is created there.
 
+        :param root: the root of the path, as for :meth:`set`.
         :param unique: whether to do nothing if the list has an equal item.
         :raises: :class:`.exceptions.OperationError` if the value at the path
             is not a list.

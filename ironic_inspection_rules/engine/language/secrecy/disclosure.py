@@ -19,7 +19,7 @@ WITHHELD = 'withheld'
 """The key that tells readers that the rest is withheld."""
 
 Operation = typing.Mapping[str, typing.Any]
-"""A condition or an action as its author wrote it: ``{'op': …, 'args': …}``."""
+"""A condition or an action as its author wrote it: ``{'op': 'log', …}``."""
 
 Entry = dict[str, typing.Any]
 """The description of a rule in an answer, a record or a report."""
@@ -46,6 +46,7 @@ def row(
 
     A cell of a secret column reads ``******``, unless it is null or empty.
 
+    :param cells: the values of the row by column.
     :param secret: the names of secret columns.
     """
     masked = dict(cells)

@@ -221,6 +221,7 @@ class _FieldsOfTables:
         A variable that is missing with these tables is left out.
 
         :param view: the data by root name, which are changed.
+        :param tables: the masked or the open tables by name.
         """
         view[_TABLES] = tables
         if not self._reads_vars:
@@ -264,6 +265,8 @@ def _find_roots_with_tables(
     For ``{tables.racks | row}`` the root is ``tables``. For
     ``{vars.row.room}`` it is ``vars`` if the variable ``row`` is computed from
     a table. The same holds for ``item`` and the loop.
+
+    :param origins: finds the origins of vars and of the loop.
     """
     for read in effects.fields_of_field(field):
         if read.root == _TABLES:
@@ -422,6 +425,8 @@ def _is_masked(
 
     :param steps: the steps from the root to the value. The first step below
         ``ports`` may be the address of a port. A missing port is not masked.
+    :param view: the data by root name as the rule sees them.
+    :param unmasked: the data with all secrets.
     """
     if root in rendering.PORT_ROOTS and steps:
         ports = _get_root(view, root)

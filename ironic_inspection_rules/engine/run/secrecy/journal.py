@@ -161,6 +161,7 @@ class Journal:
     def log(self, level: str, message: str) -> str:
         """Record a line that is logged, unless the rule is sensitive.
 
+        :param level: the level of the line, e.g. ``info``.
         :returns: the message for the log. For a sensitive rule, it only says
             that the rule logs something.
         """
@@ -229,6 +230,8 @@ class Journal:
         :param data: the data below the root after the change.
         :param root: ``node``, ``plugin_data`` or ``ports``, for which the path
             begins with the index of the port.
+        :param value: the new value.
+        :param before: the previous value; None if there was none.
         :param part: the path of the part that the rule has set, if it is only
             a part of the value.
         """

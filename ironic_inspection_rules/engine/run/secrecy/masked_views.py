@@ -95,6 +95,9 @@ class Views:
         """Set the value at a path; see :meth:`.views.Tree.assign`.
 
         In the masked view, the value and its path are masked.
+
+        :param root: the name of the root, e.g. ``node``.
+        :param path: the path below the root.
         """
         # The value may already be part of the data, and is then in two places
         # from now on.
