@@ -188,9 +188,9 @@ def compile_argument(
 def compile_pattern(
     text: typing.Any, loop: engine_loop.Loop | None = None
 ) -> typing.Any:
-    """Compile a regular expression.
+    """Compile a regular expression, which may contain items of a loop.
 
-    The expression may contain items of a loop, e.g. ``^{item.name}-[0-9]+$``.
+    For example, ``^{item.name}-[0-9]+$`` contains the name of an item.
     Items that are written in the rule become part of the expression, and they
     are all checked here. Items from a machine are escaped, so that they match
     as plain text.

@@ -249,9 +249,9 @@ def facts(condition: OperationLike) -> list[plugin.Fact]:
 
 
 def declared_facts(condition: OperationLike) -> list[plugin.Fact]:
-    """Return the facts that a condition states, like :func:`facts`.
+    """Return the facts that a condition states, or raise an error.
 
-    Unlike :func:`facts`, this raises errors.
+    Unlike :func:`facts`, this does not hide errors.
 
     :raises: :class:`.exceptions.OperationError` if the facts depend on the
         data of the machine; :class:`.exceptions.PluginFailed` if the code of

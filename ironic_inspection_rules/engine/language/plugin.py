@@ -270,9 +270,10 @@ class Plugin(abc.ABC):
     def bind(
         self, arguments: dict[str, typing.Any]
     ) -> typing.Callable[..., typing.Any]:
-        """Return the function that is called for machines; not for actions.
+        """Return the function that the engine calls for each machine.
 
-        It is built once, when a rule is compiled. A plugin that overrides this
+        It is built once, when a rule is compiled. Actions do not use it: the
+        engine calls the action itself. A plugin that overrides this
         method may prepare its calls here, e.g. ``in-net`` parses its subnet.
 
         :param arguments: the arguments without replacement fields, by name. A
@@ -334,7 +335,10 @@ class Condition(Plugin):
 
 
 class Relation(Condition):
-    """A condition that holds if a relation holds between neighbors.
+    """A condition that compares each of its values with the next value.
+
+    For example, ``lt`` of 1, 2 and 3 holds, because 1 is less than 2, and 2 is
+    less than 3.
 
     It takes any number of values. Nearly all rules pass two values and no
     other arguments. In this case the engine calls only ``holds``.
@@ -352,6 +356,8 @@ class Relation(Condition):
         values: typing.Sequence[typing.Any],
     ) -> typing.Iterator[tuple[typing.Any, typing.Any]]:
         """Return pairs of each value and the next one.
+
+        The values 1, 2 and 3 give ``(1, 2)`` and ``(2, 3)``.
 
         If the only value is a list, its items are the values.
         """

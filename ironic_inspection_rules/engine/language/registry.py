@@ -107,7 +107,7 @@ class Op(typing.NamedTuple):
     signature: arguments.Signature
 
     def engine_arguments(self, view: budget.View) -> list[typing.Any]:
-        """Return the arguments that the engine passes before those of a rule.
+        """Return the arguments that the engine passes before a rule's own.
 
         A plugin may request the data of the machine, the budget of the phase,
         or both, which gives ``[view, budget]``. Most plugins request neither,

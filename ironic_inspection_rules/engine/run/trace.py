@@ -65,7 +65,10 @@ class ActionTrace(typing.NamedTuple):
         return self.idle is None
 
     def as_dict(self) -> Described:
-        """Return plain JSON data.
+        """Return the trace as plain JSON data.
+
+        For example, ``{'op': 'log', 'changes': [], 'notes': ['info: x'],
+        'reverted': False}``.
 
         ``ran`` is only included if the action has ``when`` conditions or did
         not run, and ``reason`` only if it did not run.
@@ -135,7 +138,7 @@ class RuleTrace(typing.NamedTuple):
         return self.described(RuleTrace._audit)
 
     def described(self, describe: 'Describe') -> Described:
-        """Return a description of the trace.
+        """Return a description of the trace that all readers may see.
 
         The description of a sensitive rule is only ``{'uuid': …, 'matched': …,
         'withheld': True}``.

@@ -30,19 +30,22 @@ ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 
 
 def data(content: typing.Any) -> typing.Any:
-    """Return data of a machine in a form that anybody may see."""
+    """Return data of a machine with all secrets masked."""
     return masking.mask(content)
 
 
 def is_secret(path: typing.Iterable[str]) -> bool:
-    """Return whether a place in the data is secret by any name in its path."""
+    """Return whether any name in a path names a secret.
+
+    For example, ``('driver_info', 'ipmi_password')`` is the path of a secret.
+    """
     return any(masking.is_secret(token) for token in path)
 
 
 def row(
     cells: typing.Mapping[str, typing.Any], secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
-    """Return a row of a table in a form that anybody may see.
+    """Return a row of a table with its secret columns masked.
 
     A cell of a secret column reads ``******``, unless it is null or empty.
 
@@ -72,7 +75,7 @@ def tables(
 
 
 def free_text(text: str) -> str:
-    """Return free text of a machine in a form that anybody may see."""
+    """Return free text of a machine with its secrets masked."""
     return masking.mask_text(text)
 
 
@@ -87,7 +90,7 @@ def is_masked(value: typing.Any) -> bool:
 
 
 def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
-    """Return a value of the data in a form that anybody may see.
+    """Return a value of the data with its secrets masked.
 
     :param path: the path of the value. Names in it determine which values are
         secret.
@@ -180,7 +183,10 @@ def disclose_text(rule: model.Rule, text: str, instead: str = '') -> str:
 
 
 def disclose_rule(rule: model.Rule) -> model.Rule:
-    """Return a rule in a form that anybody may see; empty if sensitive."""
+    """Return a rule; for a sensitive rule, return a copy without content.
+
+    The copy has no conditions, actions and vars.
+    """
     if not rule.sensitive:
         return rule
     return dataclasses.replace(rule, conditions=(), actions=(), vars={})
@@ -191,7 +197,7 @@ def disclose_entry(
     describe: typing.Callable[[model.Rule], Entry],
     **members: typing.Any,
 ) -> Entry:
-    """Return the entry of a rule in a form that anybody may see.
+    """Return the entry of a rule, or only its UUID if the rule is sensitive.
 
     The entry of a sensitive rule is ``{'uuid': UUID, 'withheld': True}``.
 
@@ -204,9 +210,9 @@ def disclose_entry(
 
 
 def disclose_answer(rule: model.Rule | None, entry: Entry) -> Entry:
-    """Return an answer about what a rule did in a form that anybody may see.
+    """Return an answer about what a rule did, or only whether it matched.
 
-    For a sensitive rule, only its UUID and whether it matched are kept.
+    For a sensitive rule, the answer has only its UUID and whether it matched.
 
     :param rule: the rule; None if it is no longer known. The entry then says
         itself whether it is withheld.

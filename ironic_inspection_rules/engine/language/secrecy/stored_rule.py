@@ -28,7 +28,7 @@ class HasMark(typing.Protocol):
 def content(
     rule: HasMark, fields: Fields, instead: typing.Any = None
 ) -> dict[str, typing.Any]:
-    """Return content of a rule in a form that anybody may see.
+    """Return content of a rule; hide the values if the rule is sensitive.
 
     For a sensitive rule, ``{'conditions': […]}`` becomes ``{'conditions':
     None}``.
@@ -42,7 +42,7 @@ def content(
 
 
 def of_revision(rule: Fields) -> Fields:
-    """Return a rule of a revision in a form that anybody may see.
+    """Return a rule of a revision; hide its content if it was ever sensitive.
 
     If the rule is sensitive in any revision, its content is null in all of
     them, because an older revision must not show what was hidden later.
