@@ -2,8 +2,8 @@
 
 """Replacement fields in text, e.g. ``{node.extra[rack]}``.
 
-The grammar is that of Python's format strings (spec 003 "Variable
-interpolation"), but they are not evaluated by Python. A path leads through
+The grammar is the same as for Python's format strings (spec 003 "Variable
+interpolation"), but Python does not evaluate them. A path leads through
 plain data only, so that no text can access an attribute of an object.
 
 ::

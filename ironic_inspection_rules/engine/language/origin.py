@@ -4,7 +4,7 @@
 
 A rule assigns values to its ``vars`` and to the ``item`` of a loop. A value
 that is computed from a masked value, e.g. its length, no longer looks masked.
-So a field over such a value is traced back to the data.
+So a field that reads ``vars`` or ``item`` is traced back to the data.
 """
 
 import typing

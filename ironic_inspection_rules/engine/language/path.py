@@ -155,7 +155,7 @@ def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
 def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
     """Yield a value and all values in it, with their paths.
 
-    The order is that of the data, with each parent before its children.
+    The values come in the order of the data, each parent before its children.
     """
     ahead: list[tuple[Path, typing.Any]] = [((), value)]
     while ahead:

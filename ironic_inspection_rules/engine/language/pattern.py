@@ -2,10 +2,10 @@
 
 """Regular expressions with a time limit.
 
-The syntax is that of Python's ``re``. The text comes from unauthenticated
-machines, so a match that may be slow has a time limit, which only the
-``regex`` library supports. All other matches use ``re``, because the time
-limit alone takes ten times as long as such a match.
+The syntax is the same as in Python's ``re``. The text comes from
+unauthenticated machines, so a match that may be slow has a time limit, which
+only the ``regex`` library supports. All other matches use ``re``, because the
+time limit alone takes ten times as long as a fast match.
 """
 
 import functools
@@ -269,7 +269,7 @@ class Pattern:
         try:
             return call(*args, timeout=limit)
         except TimeoutError as exc:
-            # If the limit was that of the phase, this raises another error.
+            # If the time of the phase is up too, this raises another error.
             allowance.check_time()
             raise exceptions.OperationError(
                 _(

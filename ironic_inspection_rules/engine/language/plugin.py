@@ -242,7 +242,7 @@ class Plugin(abc.ABC):
         it must be a boolean, and at ``/name`` a text.
 
         :returns: a pattern for the path, the JSON schema of the argument
-            ``value``, and that of the argument ``cleanup``.
+            ``value``, and the schema of the argument ``cleanup``.
         """
         yield from ()
 

@@ -297,7 +297,7 @@ def _check_required(
 
 
 # jsonschema's own errors for "required" have the name of the property only in
-# their message, and their place is that of the mapping.
+# their message, and their place is the place of the mapping.
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft7Validator, {'required': _check_required}
 )

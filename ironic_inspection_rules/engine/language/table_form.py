@@ -234,7 +234,7 @@ class _Reader:
         """Put the rows into the index by their keys, and yield problems.
 
         Problems are values that a cell cannot have, and keys that are missing,
-        boolean, too long, or the same as that of an earlier row.
+        boolean, too long, or equal to the key of an earlier row.
 
         :param key: the template of the key; None leaves the index empty.
         """

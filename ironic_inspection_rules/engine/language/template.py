@@ -38,7 +38,7 @@ _HOW_TO_READ_TABLES = _(
 )
 
 TOO_LARGE = 1 << 14_000
-"""The limit of whole numbers, somewhat below that of Python's ``str``.
+"""The limit of whole numbers, somewhat below the limit of Python's ``str``.
 
 Python writes no integer of more than 4300 digits, and this has 4215.
 """

@@ -129,8 +129,8 @@ def decide(
 ) -> bool:
     """Return whether all conditions of a rule hold, and trace them.
 
-    The result is the same as that of :func:`matches`, which is faster but
-    keeps no traces.
+    This returns the same result as :func:`matches`, which is faster but keeps
+    no traces.
 
     :param view: the data as the rule sees them, with the tables that it reads.
     :param traces: the trace of each checked condition is appended to it.

@@ -100,8 +100,9 @@ class Journal:
     ) -> exceptions.RuleError | None:
         """Build the error of a rule whose changes cannot be saved.
 
-        This is the last rule that changed one of the attributes. If no rule
-        did, it is the last rule that changed the object.
+        The error names the last rule that changed one of the attributes. If no
+        rule changed any of them, it names the last rule that changed the
+        object.
 
         :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
         :param attributes: the attributes that Ironic rejects: their names, or
