@@ -260,9 +260,9 @@ def undo(dry_run: bool) -> int:
 def _print_given_back(
     rows: list[adoption.Row], descriptions: Mapping[str, str | None]
 ) -> None:
-    """Print which rules stock Ironic runs again, because they were set aside.
+    """Print the rules in Ironic's table that stock Ironic will run again.
 
-    :param rows: the rules of Ironic's table that were set aside.
+    :param rows: these rules, which were set aside until now.
     :param descriptions: the descriptions of this package's rules, by UUID.
     """
     for row in rows:

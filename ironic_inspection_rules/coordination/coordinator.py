@@ -76,7 +76,9 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 
 def probe(conf: cfg.ConfigOpts, member: str) -> None:
-    """Check the URL of the coordination service, and connect to it once.
+    """Check the URL of the coordination service, and connect to the service.
+
+    Lock files need no connection; their directory is checked instead.
 
     The command that checks a configuration calls this. It creates no directory
     and changes no mode: the services may run as another user, and could not

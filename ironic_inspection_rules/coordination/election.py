@@ -316,9 +316,10 @@ class Election:
         A second thread acquires and renews the lock. This thread calls the
         callbacks.
 
-        After the stop, it returns within a heartbeat, or within a lease if the
-        coordinator hangs; callbacks may need more time. The lock is released
-        after ``on_lost`` has returned. The method may be called again.
+        After the stop, it returns within a heartbeat. It may need a lease more
+        if the coordinator hangs, and callbacks may need more time. The lock is
+        released after ``on_lost`` has returned. The method may be called
+        again.
 
         :raises: any error of a callback; it has the effect of a stop.
         """

@@ -274,8 +274,8 @@ class Inspection:
 
         - If an earlier attempt has saved a checkpoint of the phase, its
           changes are made again.
-        - If rules do not run on nodes with this inspect interface, or if the
-          phase has no rules, nothing happens.
+        - If rules do not run on nodes with this inspect interface, or if there
+          are neither rules nor a history, nothing happens.
         - Otherwise the rules of the phase run.
 
         :param phase: ``preprocess`` or ``main``.
@@ -546,6 +546,8 @@ def of_task(
     :param plugin_data: the plugin data that came with the inventory.
     :param is_of_ironic: whether Ironic inspects the node, and leaves the
         error in its ``last_error`` if the inspection fails.
+    :raises: the error of the block, after the run of a new inspection has been
+        stored.
     """
     current = getattr(task, ATTRIBUTE, None)
     if current is not None:

@@ -194,7 +194,7 @@ class Refusals:
     ) -> None:
         """Check that some conductor has the driver and the interfaces.
 
-        The interfaces are not checked if a conductor with the driver has
+        Nothing is checked if no conductor is known. The interfaces are not checked if a conductor with the driver has
         stopped. Ironic still knows which drivers such a conductor had, but not
         which interfaces.
 

@@ -230,8 +230,9 @@ def _set_attributes(
 ) -> None:
     """Set attributes of a node or a port, without saving it.
 
-    An attribute that names another object by UUID, e.g. ``chassis_uuid``, is
-    stored as the ``id`` of this object, e.g. in ``chassis_id``.
+    An attribute may name another object by UUID, e.g. ``chassis_uuid``. If
+    Ironic stores the ``id`` of this object instead, e.g. in ``chassis_id``,
+    the ``id`` is set.
 
     :param changed: Ironic's object of the node or the port.
     :param values: the new values by name.

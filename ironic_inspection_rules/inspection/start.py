@@ -96,6 +96,8 @@ def required() -> Iterator[None]:
     The error is logged in one line and raised again. Ironic's processes are
     started by a launcher of the library cotyledon, which starts a process that
     has failed again and again. Therefore the launcher must be stopped, too.
+
+    :raises: the error of the block.
     """
     try:
         yield

@@ -136,8 +136,8 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     if isinstance(entry, dict):
         name = entry.get('uuid')
         if name is None:
-            # YAML has values that JSON does not have, e.g. dates. Use their
-            # text.
+            # A file has only values of JSON. In an entry from elsewhere, any
+            # other value, e.g. a date, counts as its text.
             name = json.dumps(entry, sort_keys=True, default=str)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}

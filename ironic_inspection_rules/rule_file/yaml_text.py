@@ -559,8 +559,8 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     - A list or a mapping gives its values, constructed in the same way:
       ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``.
     - A date such as ``2024-01-31`` stays text, because JSON has no dates.
-    - A text in which :func:`make_readable` has replaced a character is read
-      again, from the original text.
+    - A text in which :func:`make_readable` has replaced a pair of escapes is
+      read again, from the original text.
     - Any other scalar gives the value that PyYAML reads.
 
     :param text: text of the whole file, as it was before

@@ -203,6 +203,8 @@ def _find_order(
 
     For example, from ``[a, b, c]`` to ``[c, a, b]`` it is ``[2, 0, 1]``.
 
+    :param before: the old list.
+    :param after: the new list, which has the same length.
     :param limits: counts the characters that are compared.
     :returns: the indexes; None if the items differ, or if the lists are too
         long to be compared.

@@ -5,12 +5,13 @@
 With a history, every inspection has a row in the database. Its data are one
 JSON *document*, with which the decisions of its rules can be repeated later.
 The row names the document by its digest. If the document is nearly the same as
-the document of the previous inspection, the row names that one, and has a
-*patch*: the difference, see :mod:`.document_patch`. The row also names the
-known *parts* of the machine, e.g. its disks. A document has
+the document that the row before it names, the new row names that document too,
+and has a *patch*: the difference, see :mod:`.document_patch`. The row also
+names the known *parts* of the machine, e.g. its disks. A document has
 
 ``inventory``, ``plugin_data``
-    The data that the machine sent, without the logs of its ramdisk.
+    The data that the machine sent, with the changes of hooks. They lack the
+    logs of the ramdisk, and the changes of rules, except those of early rules.
 ``event``, ``revision``, ``result``, ``error``
     The same values as in the run.
 ``phases``
@@ -76,11 +77,12 @@ class Findings:
     """The data of an inspection that has ended, before they are stored.
 
     ``inventory`` and ``plugin_data`` are the data that the machine posted,
-    without the logs of its ramdisk. ``left`` are the plugin data at the end of
-    the inspection. ``facts`` are the data at the beginning of every phase, see
-    :func:`facts_of`. ``options`` are the settings and built-in rules, as JSON
-    text. ``previous`` are the data that the previous inspection stored; they
-    are only read if a rule ``reads_previous``.
+    with the changes of hooks and early rules, but without the changes of other
+    rules and without the logs of the ramdisk. ``left`` are the plugin data at
+    the end of the inspection. ``facts`` are the data at the beginning of every
+    phase, see :func:`facts_of`. ``options`` are the settings and built-in
+    rules, as JSON text. ``previous`` are the data that the previous inspection
+    stored; they are only read if a rule ``reads_previous``.
     """
 
     inventory: Document
@@ -94,7 +96,7 @@ class Findings:
     previous: Document | None = None
 
     def data(self, mask: bool) -> Document:
-        """Return the data that the machine posted.
+        """Return ``inventory`` and ``plugin_data``, as described above.
 
         :param mask: whether to mask secrets in the data.
         """
@@ -445,9 +447,10 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
 
 
 class _PostedData:
-    """The inventory and the plugin data that a machine has sent.
+    """The inventory and the plugin data of a document.
 
-    All data that an inspection handled later are stored as a patch of them.
+    They are the data that the machine sent, with the changes of hooks. The
+    data at other times of the inspection are stored as patches of them.
 
     :param mask: whether to mask the secrets in the stored data.
     :ivar texts: the JSON texts of ``inventory`` and ``plugin_data``, with all
@@ -467,10 +470,10 @@ class _PostedData:
         }
 
     def patch(self, name: str, text: str) -> document_patch.Patch:
-        """Return the patch from the posted data to other data.
+        """Return the patch from the data of the document to other data.
 
         :param name: ``inventory`` or ``plugin_data``.
-        :param text: the other data, as JSON.
+        :param text: the other data, e.g. at the beginning of a phase, as JSON.
         """
         # This is fast, and in most phases the data are unchanged.
         if text == self.texts[name]:
@@ -488,12 +491,12 @@ def document(
 ) -> Document:
     """Build the document of an inspection that has ended.
 
-    :param findings: the posted data, the facts of every phase, and the plugin
-        data at the end.
+    :param findings: the data of the machine, the facts of every phase, and the
+        plugin data at the end.
     :param values: the columns of the run of the inspection.
     :param errors: the errors with which phases ended, by phase.
-    :param mask: whether to mask secrets in the posted data. Secrets of the
-        node and its ports are always masked.
+    :param mask: whether to mask secrets in the data of the machine. Secrets of
+        the node and its ports are always masked.
     :returns: the document, whose form this module describes.
     """
     posted = _PostedData(findings, mask)

@@ -125,8 +125,8 @@ class Past:
                     _('what had been stored before it is not known')
                 )
             self._is_previous_known = True
-        # Hooks may have changed the posted data before the phase. These
-        # changes are kept as two patches of the posted data.
+        # Hooks change these data between the phases. So the data at the
+        # beginning of a phase are kept as patches of the data of the document.
         inventory = document_patch.apply(
             self._document['inventory'], kept_facts['inventory']
         )
@@ -197,8 +197,8 @@ class Past:
     def _find_deviation(self, phase: str, end: PhaseEnd) -> str | None:
         """Return how a repeated phase differs from the kept phase.
 
-        Both ran the rules of its time. They are compared by their errors, and
-        by what their rules did.
+        Both ran the rules of the time of the inspection. They are compared by
+        their errors, and by what their rules did.
 
         :param end: the end of the repeated phase.
         :returns: a sentence; None if there is no difference.

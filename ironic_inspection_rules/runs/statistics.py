@@ -75,7 +75,7 @@ class RuleCounter:
         """Count what the rules of one phase did, and plan to write the counts.
 
         :param outcome: the outcome of the phase, with the time that every rule
-            took. Rules without a time are not counted.
+            took. A rule without a time was not reached, and is not counted.
         :param node_uuid: the UUID of the node; None if it is unknown.
         :param error: the error that ended the phase. A RuleError counts as a
             failure of its rule.

@@ -41,8 +41,10 @@ def evaluate_page(
     :param compare: whether to return only differences from the rules in force.
     :param limit: the maximum number of nodes of the page, up to 1000.
     :param marker: ``next`` of the previous page.
-    :param prune: whether to leave out stored rules that are not in ``rules``.
-    :param tables: the JSON form of tables to use; None for no tables.
+    :param prune: whether to leave out stored rules that are not in ``rules``
+        and, if ``tables`` is given, stored tables that are not in it.
+    :param tables: the JSON form of tables by name, to use as if they were
+        applied; None to use the stored tables.
     :returns: ``nodes``, a list with the answer for each node, see the API
         reference; and ``next``, the marker of the next page, which is None
         after the last page.

@@ -328,9 +328,9 @@ def _rule_after_update(
 ) -> dict[str, Any]:
     """Return a stored rule in its state after an update.
 
-    Only the fields that Ironic would change are taken from the new rule. The
-    other fields may be written in another form there, which Ironic considers
-    equal.
+    Only the fields that Ironic would change are taken from the wanted rule. Its
+    other fields may be written in another form than the stored fields, but
+    Ironic considers both as equal.
 
     :param before: the stored rule.
     :param wanted: the rule as its author wrote it, with defaults.

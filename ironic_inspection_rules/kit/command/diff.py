@@ -153,8 +153,9 @@ class _Differences:
         returns them.
     :ivar count: how many machines have been tried.
     :ivar problems: the reasons why files of machines cannot be read.
-    :ivar machines: the paths of the machines that are treated differently.
-        Machines with the same differences are one entry, keyed by these.
+    :ivar machines: the machines that the old and the new rules treat
+        differently. A key has both results and the differences. Its value has
+        the paths of all machines to which they apply.
     """
 
     def __init__(

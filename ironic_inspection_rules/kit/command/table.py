@@ -108,6 +108,8 @@ class TableCommand(arguments.FileCommand):
 
         :returns: EXIT_ERROR if a machine cannot be read; EXIT_NOT_RIGHT if one
             of the printed machines or rows is not right; otherwise 0.
+        :raises: :class:`.exceptions.Invalid` if the files have no table of
+            this name, or the table has no column of this name.
         """
         files = file_set.load_all(parsed_args.files)
         tables = table_file.build(files.tables)
