@@ -53,9 +53,8 @@ def main() -> int:
     apply now.
 
     :returns: 0 after a signal, or after the script was printed. 1, with one
-        line on stderr, if the filter could not start. In this case every
-        machine stays blocked, unless it was a dry run or the configuration
-        does not name the interface and the ports.
+        line on stderr, after an error. If the nftables table was created
+        before the error, every machine stays blocked.
     """
     conf.register_opts(CONF)
     CONF.register_cli_opt(

@@ -64,7 +64,8 @@ def check(conf: cfg.ConfigOpts) -> None:
     Services call this when they start. An election could not report a wrong
     URL, because it retries forever if it cannot connect.
 
-    The directory of a ``file://`` URL is created if it does not exist.
+    The directory of a ``file://`` URL is created if it does not exist, and is
+    closed for other users.
 
     :param conf: the configuration with ``[coordination]backend_url``.
     :raises: Invalid if the URL cannot be used; the message names the option.

@@ -194,9 +194,9 @@ class Refusals:
     ) -> None:
         """Check that some conductor has the driver and the interfaces.
 
-        Nothing is checked if no conductor is known. The interfaces are not checked if a conductor with the driver has
-        stopped. Ironic still knows which drivers such a conductor had, but not
-        which interfaces.
+        Nothing is checked if Ironic knows no conductor. The interfaces are not
+        checked if a conductor with the driver has stopped. Ironic still knows
+        which drivers such a conductor had, but not which interfaces.
 
         :param driver: the driver of the node after the phase.
         :param interfaces: interfaces that rules have set, by attribute, e.g.

@@ -137,7 +137,11 @@ class _Retry(urllib3_retry.Retry):
         return _limit_to_phase(super().get_backoff_time(), self.watch)
 
     def get_retry_after(self, response):
-        # The pause that the server asks for in the header Retry-After.
+        """Return the pause in seconds that the server asks for, or None.
+
+        The pause ends with the phase at the latest.
+        """
+        # This is the value of the header Retry-After.
         seconds = super().get_retry_after(response)
         if seconds is None:
             return None

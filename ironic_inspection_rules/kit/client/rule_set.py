@@ -328,8 +328,8 @@ def _rule_after_update(
 ) -> dict[str, Any]:
     """Return a stored rule in its state after an update.
 
-    Only the fields that Ironic would change are taken from the wanted rule. Its
-    other fields may be written in another form than the stored fields, but
+    Only the fields that Ironic would change are taken from the wanted rule.
+    Its other fields may be written in another form than the stored fields, but
     Ironic considers both as equal.
 
     :param before: the stored rule.
