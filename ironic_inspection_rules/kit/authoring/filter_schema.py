@@ -2,8 +2,11 @@
 
 """Build the JSON Schema of text with filters, for editors.
 
-The content of a field's braces is text, so a schema can only describe it by
-regular expressions for names of filters and literal arguments.
+A field may pass its value through filters, as in ``{node.name | upper}`` or
+``{inventory.cpu.count | round(2)}``. JSON Schema sees the whole field as text,
+so it can only check it with regular expressions. There are two kinds of
+patterns: names that no filter has, and literal arguments that a filter
+refuses, e.g. ``round('two')``. A text that matches one of them is refused.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +19,8 @@ from ironic_inspection_rules.i18n import _
 
 Schema = form.Schema
 
+# Patterns of one character, which may be escaped, between single and between
+# double quotes.
 _SINGLE, _DOUBLE = r"(?:\\.|[^'\\])", r'(?:\\.|[^"\\])'
 _TEXT = rf"""'{_SINGLE}*'|"{_DOUBLE}*\""""
 _LITERALS = {
@@ -26,7 +31,10 @@ _LITERALS = {
     'array': r'\[',
     'object': r'\{',
 }
-"""Patterns of literal arguments by their type."""
+"""Patterns of literal arguments by their type in JSON Schema.
+
+A scalar must be followed by a comma or a bracket, so that a pattern does not
+match only the beginning of a longer argument."""
 
 _ANCHOR = re.compile(r'[$^]|\\[bB]|\(\?')
 """Parts of a pattern that may refer to the beginning or the end of the
@@ -87,8 +95,11 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
     """Yield patterns of filter calls with a literal that the filter refuses.
 
-    An example is ``round('two')``. Only the first argument and named arguments
-    are checked.
+    An example is a pattern that matches ``round('two')``. Only the first
+    argument and named arguments are checked.
+
+    :param name: the name of the filter.
+    :param op: the filter with its arguments and their schemas.
     """
     first = None
     if op.signature.arguments and not op.plugin.TAKES_FILTER:
@@ -131,7 +142,8 @@ def _refused_literals(schemas: list[Schema]) -> Iterator[str]:
     for literal_type, pattern_of_literals in _LITERALS.items():
         if literal_type not in accepted_types:
             yield pattern_of_literals
-    # If there are several schemas, another one may accept the text.
+    # A text must match the only schema. If there are several schemas, another
+    # one may accept the text.
     if len(schemas) == 1:
         yield from _refused_texts(schemas[0])
 

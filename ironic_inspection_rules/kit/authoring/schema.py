@@ -4,7 +4,13 @@
 
 The schema checks what validation checks, as far as JSON Schema can express it.
 The tests of this module list under ``EXCEPTIONS`` what only validation can
-check.
+check. Besides, it has the texts and values that editors offer.
+
+An operation is a condition or an action. Its ``op`` is the name of a plugin,
+e.g. ``eq``, and decides which ``args`` are allowed. Therefore the schema has
+one branch per op: ``{'if': <the op is eq>, 'then': <the arguments of eq>}``.
+A group is a condition that contains conditions, e.g. ``any``. Parts that are
+used several times are definitions, to which ``$ref`` refers by name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -124,8 +130,9 @@ def schema(
 def _several_rules_schema(tables: table.Tables) -> Schema:
     """Return the schema of a mapping that contains rules, but is not a rule.
 
-    The mapping is either a request or an answer of the API, which has a list
-    of rules, or it maps names to rules.
+    There are two kinds. A request or an answer of the API has a list of rules
+    or only tables, besides a few other fields. Any other mapping maps names to
+    rules.
 
     :param tables: the tables whose columns editors complete.
     """
@@ -140,6 +147,7 @@ def _several_rules_schema(tables: table.Tables) -> Schema:
             }
         },
     }
+    # A mapping of the first kind has one of these lists, or only tables.
     has_list = [{'required': [name]} for name in rule_form.LISTS]
     other_names = (*rule_form.REQUEST, *rule_form.ANSWER)
     rules = {'type': ['array', 'null'], 'items': _refer_to('rule')}
@@ -179,6 +187,7 @@ def _named_schema() -> Schema:
     return {
         **_IS_RULE,
         'else': {
+            # A mapping without actions is neither a rule nor ignored.
             'not': {'type': 'object'},
             'if': {'type': 'array', 'contains': _IS_RULE['if']},
             'then': {'items': items},
@@ -187,7 +196,11 @@ def _named_schema() -> Schema:
 
 
 def _table_schema() -> Schema:
-    """Return the schema of a table; its rows may have any columns."""
+    """Return the schema of a table; its rows may have any columns.
+
+    A table has either a file with rows or the rows themselves. Its ``key``
+    identifies a row, and its ``of`` gives the key of a machine.
+    """
     text = {'type': 'string', 'minLength': 1}
     template = {'type': 'string', 'pattern': '[{]'}
     return {
@@ -297,6 +310,7 @@ def _rule_schema(built_in: bool, tables: table.Tables) -> Schema:
         }
     if built_in:
         fields['uuid'] = {'type': ['string', 'null']}
+    # The items of both lists have definitions of their own.
     for name, item in (('conditions', 'condition'), ('actions', 'action')):
         fields[name] = {**fields[name], 'items': _refer_to(item)}
     properties = {}
@@ -552,8 +566,11 @@ class _Case(typing.NamedTuple):
 def _find_cases(op: registry.Op) -> list[_Case]:
     """Return the cases of an op whose values depend on the path.
 
-    For example, ``set-attribute`` declares a type for every attribute.
+    For example, ``set-attribute`` declares a type for every attribute, so one
+    case says that ``value`` and ``cleanup`` are booleans if ``path`` is
+    ``/retired``.
 
+    :returns: an empty list for most ops.
     :raises: :class:`.exceptions.PluginError` if the op fails when it declares
         its cases.
     """
@@ -602,7 +619,11 @@ def _arguments_schema(op: registry.Op) -> Schema:
 def _list_schemas(op: registry.Op, cases: list[_Case]) -> Iterator[Schema]:
     """Yield the schema of a list of arguments, if the op accepts a list.
 
-    Lists are deprecated, except for ops that accept any number of values.
+    - An op with a required keyword-only argument accepts no list.
+    - An op with any number of values, e.g. ``eq``, accepts a list of them.
+    - Other ops accept their arguments in order, which is deprecated.
+
+    :param cases: the cases of the op; see :func:`_find_cases`.
     """
     declared = op.signature.arguments
     needs_names = any(
@@ -657,7 +678,8 @@ def _revert_schema(op: registry.Op) -> Schema:
     """Return the schema of ``revert`` for actions with the given op.
 
     An action that cannot be undone must not set ``revert``. An action with a
-    ``cleanup`` is always undone, so ``revert: false`` would contradict it.
+    ``cleanup`` is always undone, so ``revert: false`` would contradict it. For
+    other actions the schema is empty.
     """
     parts: list[Schema] = []
     if op.plugin.revert is None:
@@ -715,8 +737,10 @@ def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
 def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
     """Return the schema of an argument that may contain fields.
 
-    The schema accepts the values that the op declares. It also accepts any
-    value with a field, because a field can have any value on a machine.
+    The schema accepts the values that the op declares, or else the values of
+    the argument's type. It also accepts any value with a field, because a
+    field can have any value on a machine. If nothing is known about the type,
+    the schema accepts everything.
     """
     declared = op.plugin.SCHEMAS.get(argument.name)
     if declared is not None and argument.variadic:
@@ -727,6 +751,7 @@ def _template_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
             {'type': 'string', 'pattern': form.FIELD},
         )
     if declared is None and argument.type is pattern.Pattern:
+        # Its braces are quantifiers, so any text is accepted.
         return {'type': 'string'}
     if declared is None and argument.type in arguments.TYPES:
         declared = arguments.TYPES[argument.type].schemas

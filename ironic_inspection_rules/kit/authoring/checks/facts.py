@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Derive facts about fields from conditions, and find contradictions."""
+"""Derive facts about fields from conditions, and find contradictions.
+
+A fact says how the value of one field compares with a literal. For example,
+the condition ``lt: ["{inventory.cpu.count}", 8]`` states the fact
+``('/inventory/cpu/count', 'lt', 8)``. The relation ``lt`` means "less than",
+like the condition of this name. A fact with ``lt``, ``le``, ``gt`` or ``ge``
+is a bound.
+
+Two facts exclude each other if no value satisfies both, e.g. ``lt 4`` and
+``gt 8`` of the same field. When in doubt, the functions assume that a value
+may satisfy both, so that ``lint`` reports only certain contradictions.
+"""
 
 from collections.abc import Iterable
 import ipaddress
@@ -118,7 +129,12 @@ def _read_number(value: typing.Any) -> typing.Any:
 
 
 def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that compare a field with a literal, field first."""
+    """Return the facts that compare one field with a literal, field first.
+
+    ``8 < {node.extra.cpus}`` becomes the fact ``('/node/extra/cpus', 'gt',
+    8)``. Facts about two fields, and facts with an unknown relation, are left
+    out.
+    """
     about_one_field = []
     for fact in stated:
         turned = from_the_right(fact.relation)
@@ -210,12 +226,19 @@ def distinct_values(fact: Fact) -> set[typing.Any] | None:
 def contradict(
     first_facts: Iterable[Fact], second_facts: Iterable[Fact]
 ) -> bool:
-    """Return whether two sets of facts cannot hold for the same machine."""
+    """Return whether two sets of facts cannot hold for the same machine.
+
+    This is so if two facts about the same field exclude each other, e.g. ``lt
+    4`` and ``gt 8``, or if one set rules out all values that a fact of the
+    other set allows.
+    """
     first_facts = list(first_facts)
     second_facts = list(second_facts)
     for first, second in itertools.product(first_facts, second_facts):
         if first.field == second.field and exclude(first, second):
             return True
+    # No two facts exclude each other, but several facts together may: "ne 4"
+    # and "ne 8" leave no value of "one-of [4, 8]".
     for fact in first_facts:
         if _do_all_refute(second_facts, fact):
             return True
@@ -278,7 +301,7 @@ def _do_bounds_exclude(first: Fact, second: Fact) -> bool:
     :param first: a fact with a relation in ``_ORDERS``, like ``second``.
     """
     if first.unordered and second.unordered:
-        # They come from "!le" and "!ge", both of which hold for null.
+        # Negated conditions such as "!le" and "!ge" both hold for null.
         return False
     kinds = _list_ordered_kinds(first) & _list_ordered_kinds(second)
     return not any(_may_satisfy_both(kind, first, second) for kind in kinds)
@@ -445,7 +468,13 @@ def _list_versions(fact: Fact) -> list[typing.Any] | None:
 
 
 def _may_be_version(value: typing.Any, fact: Fact) -> bool:
-    """Return whether a value may satisfy a fact about versions."""
+    """Return whether a value may satisfy a fact about versions.
+
+    For example, "1.10" satisfies ``version-gt 1.9``. When in doubt, return
+    True.
+
+    :param value: a value that another fact lists for the same field.
+    """
     if _is_number(value):
         # The number 2.1 may be the text "2.1" or "2.10", which are different
         # versions.
@@ -475,6 +504,7 @@ def number(value: typing.Any) -> int | float | None:
 
 
 def _is_number(value: typing.Any) -> bool:
+    """Return whether a value is a number, and not a boolean or text."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find loops, values of ``one-of`` and ports that fail every inspection."""
+"""Find loops, values of ``one-of`` and ports that fail every inspection.
+
+These are checks of ``lint``. They report an operation (a condition or an
+action) only if its mistake is certain without a machine:
+
+- a loop over something that is not a list, e.g. ``{inventory.cpu.count}``;
+- ``one-of`` whose ``values`` are not a list;
+- an action on a port whose ``port_id`` is not a MAC address or UUID.
+
+A check yields mistakes: pairs of the place in the rule, e.g.
+``/actions/0/loop``, and a message.
+"""
 
 import re
 import typing
@@ -17,6 +28,8 @@ from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
 Items = typing.Mapping[str, reach.KnownLoopItem | None]
+"""What is known about the loop item that an operation sees, by the pointer to
+the operation, e.g. ``/actions/0``. None if the operation sees no item."""
 
 # Identifiers of a port: a MAC address, or a UUID with or without dashes.
 _PORT_ID = re.compile(
@@ -174,8 +187,9 @@ def _why_no_port(
             )
             % owner
         )
-    # This is only certain for a known attribute of an item in the data, e.g.
-    # the name of an interface.
+    # The text is a single field. Only a known attribute of an item in the
+    # data, e.g. the name of an interface, certainly does not identify a port.
+    # The steps of this field are inventory, interfaces, any item, name.
     steps = reach.value_of(field, item, rule.rule.vars).steps or ()
     if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:
         return None

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find names in fields that the data of no machine have, for ``lint``."""
+"""Find names in fields that the data of no machine have, for ``lint``.
+
+An example is ``nmae`` in ``{node.nmae}``. The names after the dots are the
+steps of a field: ``node``, ``nmae``. The first step is the root, e.g.
+``node``, ``inventory``, ``vars`` (the variables of the rule) or, in a loop,
+``item``.
+
+A use is one place at which a rule reads a field; see :class:`.reach.Use`. The
+functions ``_why_…`` return a message if they find a mistake, and None if there
+is none. A check yields mistakes: pairs of the place in the rule, e.g.
+``/conditions/0/args/values``, and a message.
+"""
 
 from collections.abc import Collection
 import re
@@ -177,7 +188,12 @@ def check_jinja(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def templates(
     entry: typing.Mapping[str, typing.Any],
 ) -> checked_rule.PlacedTexts:
-    """Yield the texts of a rule that contain a template of Jinja2."""
+    """Yield the texts of a rule that contain a template of Jinja2.
+
+    Each comes with the pointer to its place in the rule.
+
+    :param entry: the rule as its author wrote it.
+    """
     for name in ('description', 'scope', *model.CONTENT):
         for pointer, text in checked_rule.texts(entry.get(name), f'/{name}'):
             if _JINJA.search(text):
@@ -185,7 +201,11 @@ def templates(
 
 
 def _why_no_field(field: interpolation.Field) -> str | None:
-    """Return why a text in braces is not a field; None if it is a field."""
+    """Return why a text in braces is not a field; None if it is a field.
+
+    The message depends on the mistake: the MAC address of a port after a dot,
+    a literal key of a table before a filter, or any other text.
+    """
     field_of_port = port_meant(field.text)
     if field_of_port is not None:
         # The address of a port has colons.

@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check names of traits in actions and conditions, and fixed ports."""
+"""Check names of traits in actions and conditions, and fixed ports.
+
+These are checks of ``lint``. The name of a trait is either a standard trait of
+os-traits, e.g. ``HW_CPU_X86_VMX``, or begins with ``CUSTOM_`` and has only
+upper-case letters, digits and underscores. A name may contain fields, e.g.
+``CUSTOM_{node.vendor}``; it is reported only if no value of the fields makes
+it valid. A fixed port is a port that a rule identifies by a literal MAC
+address or UUID.
+
+A write is what an action changes, e.g. one trait; see
+:class:`.plugin.Write`. A check yields mistakes: pairs of the place in the
+rule, e.g. ``/actions/0/args/name``, and a message.
+"""
 
 import re
 import typing
@@ -97,6 +109,8 @@ def why_impossible(text: str) -> str | None:
         return trait_names.find_problem(name)
     if _may_begin_filled(text):
         return None
+    # Build the name that was probably intended: with valid characters between
+    # the fields, and with CUSTOM_ in front if no trait begins like this.
     mended = ''
     for piece in pieces:
         if isinstance(piece, str):
@@ -137,6 +151,8 @@ def _may_begin(text: str) -> bool:
     """
     if text.startswith(_CUSTOM_PREFIX):
         return _TRAIT_CHARACTERS.fullmatch(text) is not None
+    # A text such as "CUST" is shorter than the prefix, so the prefix must
+    # begin with the text.
     if _CUSTOM_PREFIX.startswith(text):
         return True
     return any(name.startswith(text) for name in trait_names.STANDARD)
@@ -187,13 +203,13 @@ def _is_text_as_it_is(field: interpolation.Field) -> bool:
 def check_ports(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions on a port that is identified by its address or its UUID.
 
-    Only one machine has this port. Rules with a condition on data, or with a
-    group of conditions, are skipped.
+    Only one machine has this port, so the action fails on all other machines.
+    Rules with a condition on data, or with a group of conditions, are skipped,
+    because they may be meant for this machine only.
     """
     for condition in rule.conditions:
         reads_data = '{' in str(condition.arguments)
         if reads_data or condition.inner:
-            # The rule may be meant for this machine only.
             return
     for action in rule.actions:
         for write in effects.writes(action):

@@ -2,8 +2,15 @@
 
 """Convert text of stock Ironic's rules to text of this language.
 
-Stock Ironic formats text with ``str.format``. The result is always text. If a
-field is missing, the whole text remains as it is written.
+Stock Ironic is Ironic without this project; "here" means this project. Stock
+Ironic formats text with ``str.format``. The result is always text. If a field
+is missing, the whole text remains as it is written.
+
+For example, the text ``{node.extra[rack]}`` becomes a :class:`StockText` with
+``filled='{node.extra.rack!s}'``, ``literal='{node.extra[rack]}'`` and
+``fields=('node.extra.rack',)``. Exceptions report two other results: a field
+that has a value on no machine (:class:`_StaysText`), and a field that this
+language cannot express (:class:`.rule.Inconvertible`).
 """
 
 import dataclasses
@@ -23,6 +30,7 @@ _STEP = re.compile(r'(\.)([^.\[\]]+)|\[([^\]]+)\]')
 _NAME = re.compile(rf'(?P<root>[^.\[\]]+)(?P<steps>(?:{_STEP.pattern})*)')
 _UNKNOWN = _('the format of {%s} is not known here')
 
+# Attributes of a node whose text has another format here.
 _TIMES = frozenset(
     {
         'created_at',
@@ -58,11 +66,14 @@ and names of the class. ``str.format`` converts them to text as well."""
 
 
 class _StaysText(Exception):
-    """A field never has a value in stock Ironic, so its text remains."""
+    """A field has a value on no machine, so stock Ironic keeps its text.
+
+    This ends the conversion of a text: it is then used as it is written.
+    """
 
 
 class _MissingKey(_StaysText):
-    """Stock Ironic looks for a key that never exists."""
+    """The field has no value because its key never exists."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +153,9 @@ class StockText:
     def remarks(self) -> typing.Iterator[str]:
         """Sentences about machines for which stock Ironic's text differs.
 
-        They are shown to the operator who converts or adopts the rule.
+        They are about plugin data from a BMC address, secrets, indexes of
+        text, formats, and text that is formatted twice. The operator who
+        converts or adopts the rule sees them.
         """
         for name in self.fields:
             if re.match(r'plugin_data(?:$|\.bmc_address\b)', name):
@@ -272,6 +285,7 @@ def write(
     :param fill: returns the replacement of a :class:`StockText`.
     :param literal: returns the replacement of any other scalar. By default its
         braces are escaped.
+    :returns: a value of the same structure.
     """
     if isinstance(value, StockText):
         return fill(value)
@@ -364,6 +378,7 @@ def _split_into_pieces(text: str) -> list[_Piece]:
     pieces = []
     for before, name, spec, conversion in parsed:
         field = None
+        # The text after the last field has no name.
         if name is not None:
             field = _parse_field(name, spec or '', conversion)
         pieces.append(_Piece(before, field))
@@ -397,6 +412,11 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
 def _convert_steps(field: _Field) -> tuple[str | int, ...]:
     """Return the root and the steps of the same field in this language.
 
+    Both ``{node.extra[rack]}`` and ``{node.extra[0]}`` can be converted, and
+    give ``('node', 'extra', 'rack')`` and ``('node', 'extra', 0)``. A dot
+    before a key of data, as in ``{inventory.cpu}``, is refused: ``str.format``
+    would look for an attribute.
+
     :raises: :class:`_StaysText` if the field has no value in stock Ironic.
     :raises: :class:`.rule.Inconvertible` if its text would differ here.
     """
@@ -407,6 +427,7 @@ def _convert_steps(field: _Field) -> tuple[str | int, ...]:
         _check_attribute_of_node(field)
         data_steps = field.steps[1:]
     elif field.root not in ('inventory', 'plugin_data'):
+        # Stock Ironic formats text with these three names only.
         raise _MissingKey
     for step in data_steps:
         if step.is_attribute:
@@ -465,6 +486,9 @@ def read_for_item(
 ) -> typing.Any:
     """Convert all texts in a value for one item of a loop.
 
+    With the item ``eth0``, ``{item}-{node.uuid}`` is converted like the text
+    ``eth0-{node.uuid}``.
+
     :param value: an argument as it is written; its texts become
         :class:`StockText`.
     :param formats_twice: whether stock Ironic formats a text with the item,
@@ -495,6 +519,9 @@ def _read_text_for_item(
     text: str, item: typing.Any, formats_twice: bool
 ) -> StockText:
     """Convert a text for one item of a loop.
+
+    First the item is filled in; then the result is converted like a text
+    outside of a loop.
 
     :param formats_twice: whether stock Ironic formats the result once more.
     :raises: :class:`_StaysText` if the text is an error in ``str.format``.
