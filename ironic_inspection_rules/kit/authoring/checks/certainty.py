@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find conditions that never or always hold, and ``ne`` of several values."""
+"""Find conditions that never or always hold, and ``ne`` of several values.
+
+These are checks of ``lint``. A condition never holds if its facts contradict
+each other. A fact says how one field compares with a literal, e.g. ``lt 4``;
+see :mod:`.facts`. A comparison of several values compares neighbors: ``eq:
+[a, b, c]`` compares a with b, and b with c. A group is a condition that
+contains conditions: ``any-of``, ``all-of`` or ``none-of``. A check yields
+mistakes: pairs of the place in the rule, e.g. ``/conditions/0``, and a
+message.
+"""
 
 from collections.abc import Iterator
 import dataclasses
@@ -48,8 +57,13 @@ def check_never(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_never(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition never holds by itself; None if it may hold."""
-    # An example is 8 < cpu.count < 4.
+    """Return why a condition never holds by itself; None if it may hold.
+
+    - It contradicts itself, as in 8 < cpu.count < 4.
+    - It compares only literals, and is false.
+    - It requires that different neighbors are equal.
+    - It requires that no condition of a group holds, but one always does.
+    """
     contradicts_itself = any(
         one.field == other.field and facts.exclude(one, other)
         for one, other in itertools.combinations(facts.of(condition), 2)
@@ -86,7 +100,14 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 
 
 def _why_always(rule: Rule, condition: Operation) -> str | None:
-    """Return why a condition always holds by itself; None if it may not."""
+    """Return why a condition always holds by itself; None if it may not.
+
+    - It compares only literals, and is true.
+    - It is inverted, and different neighbors would have to be equal.
+    - It requires any condition of a group, and one always holds.
+    - It requires that not all conditions of a group hold, and two of them
+      never hold together.
+    """
     if _result_without_fields(condition) is True:
         return _('this condition always holds')
     differing = _find_differing_neighbours(condition)
@@ -192,12 +213,14 @@ def _always_one_holds(rule: Rule, condition: Operation) -> bool:
     for first, second in itertools.combinations(condition.inner, 2):
         if first.inner or second.inner or first.loops or second.loops:
             continue
+        # A condition and its inversion: one of them always holds.
         is_same = (
             exclusion.ComparedCondition(first).says
             == exclusion.ComparedCondition(second).says
         )
         if is_same and first.inverted is not second.inverted:
             return True
+        # If both were false, these facts would hold together.
         if facts.contradict(
             _facts_if_false(rule, first), _facts_if_false(rule, second)
         ):

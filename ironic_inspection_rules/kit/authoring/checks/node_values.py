@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find values that Ironic or Nova cannot use where they are set."""
+"""Find values that Ironic or Nova cannot use where they are set.
+
+These are checks of ``lint`` for capabilities, root device hints, traits, units
+of sizes, and resource classes of a node. A write is what an action changes,
+e.g. the value ``ipmi`` at the path ``/driver`` of the node; see
+:class:`.plugin.Write`. The steps of a write are its path: ``('properties',
+'root_device', 'serial')``. A check yields mistakes: pairs of the place in the
+rule, e.g. ``/actions/0/args/value``, and a message.
+"""
 
 import re
 import typing
@@ -111,7 +119,7 @@ def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _find_unstable_hint(hints: dict[str, typing.Any]) -> str | None:
-    """Return the name of the first hint that a reboot may change, or None.
+    """Return the name of the first hint that a reboot may invalidate, or None.
 
     After a reboot, another disk may have the SCSI address, ``hctl``, or a name
     that the kernel assigns, e.g. ``/dev/sda``.

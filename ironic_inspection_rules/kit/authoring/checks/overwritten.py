@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find actions whose writes a later action of the same rule undoes."""
+"""Find actions whose writes a later action of the same rule undoes.
+
+This is a check of ``lint``. A write is a change that an action makes at one
+place, e.g. at ``/extra/rack`` of the node; see :class:`.effects.Effect`. A
+later action undoes a write if it writes to the same place, or to a mapping
+around it. The write then has no effect, unless something reads it before.
+"""
 
 from collections.abc import Sequence
 import json
@@ -94,11 +100,14 @@ def _overwrites_itself(
         if _may_read(action, write):
             return False
     if isinstance(loop, list):
+        # The items are known, so their values can be compared.
         values = {
             json.dumps(write.value, sort_keys=True, default=str)
             for write in writes
         }
         return len(writes) == len(loop) and len(values) > 1
+    # The items come from a machine. The values differ if they contain the
+    # item.
     return any(
         field.root == interpolation.ITEM
         for field in interpolation.fields(writes[0].value)

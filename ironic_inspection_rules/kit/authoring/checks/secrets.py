@@ -2,9 +2,17 @@
 
 """Find secrets in the values that rules write, for ``lint``.
 
-A sensitive rule is not shown, but anyone who may read the node can read what
-the rule writes. Ironic masks only some names, in two mappings of a node. Rules
-read a secret of a machine as ``******``, and cannot write it.
+There are two kinds of secrets:
+
+- Secrets of a rule are literals in it, e.g. a password. A rule that is marked
+  sensitive is not shown, but anyone who may read the node can read what the
+  rule writes. Ironic masks only some names, in two mappings of a node.
+- Secrets of a machine are data whose names mark them, e.g. ``password``. Rules
+  read them as ``******``, and cannot write them.
+
+A write is what an action changes, e.g. a value at a path of the node; see
+:class:`.plugin.Write`. A check yields mistakes: pairs of the place in the
+rule, e.g. ``/actions/0``, and a message.
 """
 
 import re
@@ -70,6 +78,7 @@ _SHOWS_ARGUMENTS = frozenset(
 )
 """Filters whose result may contain their arguments."""
 
+# Who can read a value, by the kind of the place to which it is written.
 _PLACES = {
     'node': _('anybody who may read the node reads it there'),
     'capability': _('anybody who may read the node reads it there'),
@@ -149,6 +158,7 @@ def check_readable(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                     )
                     % {'who': _PLACES[write.kind]},
                 )
+                # Report an action only once.
                 break
 
 
@@ -157,7 +167,13 @@ def _shows_own_secret(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
 ) -> bool:
-    """Return whether a write discloses text of the rule that may be secret."""
+    """Return whether a write discloses text of the rule that may be secret.
+
+    It does if others may read the place, and the value there has text of the
+    rule that may be a secret.
+
+    :param action: the action of the write; its loop may have literal items.
+    """
     for steps, value in _list_plain_values(write):
         if _may_be_read(write.kind, steps) and _has_own_secret(
             value, rule, action
@@ -214,8 +230,11 @@ def _list_plain_values(
 def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     """Return whether others may read a secret that is written to a place.
 
-    False is returned for places that Ironic masks, and for places that are
-    meant to be read, e.g. the name of a user in ``driver_info``.
+    - Everything in capabilities and plugin data can be read.
+    - Ironic masks passwords and the like in ``driver_info`` and
+      ``instance_info``.
+    - A place that is meant to be read holds no secret, e.g. the name of a user
+      in ``driver_info``, so the result is False.
 
     :param kind: the kind of the place, one of :data:`.plugin.WRITE_KINDS`.
     :param steps: the path of the place in an object of that kind.
@@ -253,6 +272,7 @@ def _has_own_secret(
     Fields over ``vars`` and over literal items of a loop are followed to their
     values. All other fields are data of the machine.
     """
+    # The values that have not been examined yet.
     ahead = [value]
     # The fields that have been followed. Variables may use each other, so
     # without this set the loop might never end.
@@ -312,7 +332,8 @@ def _list_arguments_in_result(
 def _may_be_secret_text(text: str) -> bool:
     """Return whether a text is long enough for a secret and not a common word.
 
-    The scheme of a URL is ignored.
+    ``hunter2`` may be a secret, but ``uefi`` and ``r1`` may not. The scheme of
+    a URL, ``https://``, is ignored.
     """
     without_scheme = _SCHEME.sub('', text)
     if without_scheme.lower() in _COMMON_WORDS:
@@ -467,7 +488,7 @@ def _secrets_written_by(
 ) -> typing.Iterator[reach.Steps]:
     """Yield the paths with the name of a secret that an action writes.
 
-    Later actions read a masked value at these paths. For example, ``{'bmc':
+    Later actions read ``******`` at these paths. For example, ``{'bmc':
     {'password': 'x'}}`` at ``/extra`` gives ``('node', 'extra', 'bmc',
     'password')``. Ports, removals and empty values are skipped.
     """

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find parts without effect, wrong braces, lists of arguments and units."""
+"""Find parts without effect, wrong braces, lists of arguments and units.
+
+These are checks of ``lint`` for the notation of a rule. An operation is a
+condition or an action. A field is a text in braces, e.g.
+``{inventory.cpu.count}``; its first name is its root. A check yields mistakes:
+pairs of the place in the rule, e.g. ``/conditions/0/args/values``, and a
+message.
+"""
 
 import re
 import typing
@@ -113,8 +120,8 @@ def _compares_one_value(
 ) -> bool:
     """Return whether a comparison such as ``eq`` has only one value.
 
-    Such a comparison holds on every machine, unless the value is a field that
-    is a list, whose items are then compared.
+    Such a comparison holds on every machine. A field that may be a list is not
+    counted as one value, because the items of the list are then compared.
     """
     declared = operation.op.signature.arguments
     if not declared or operation.loops:
@@ -165,7 +172,10 @@ def check_fields(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def mendings(
     rule: checked_rule.CheckedRule,
 ) -> typing.Iterator[mended_text.Change]:
-    """Yield the changes of ``lint --fix`` that turn such text into fields."""
+    """Yield the changes of ``lint --fix`` that correct fields with bad braces.
+
+    For example, ``inventory.cpu.count`` becomes ``{inventory.cpu.count}``.
+    """
     for pointer, text, meant in _find_broken_fields(rule):
         yield mended_text.ReplaceValue(pointer, text, meant)
 
@@ -206,8 +216,10 @@ def _find_broken_fields(
 def _mend_field(text: str) -> str | None:
     """Return a text with the field that its author probably meant.
 
-    It recognizes ``inventory.cpu.count``, ``{inventory.disks} | length``,
-    ``${inventory.cpu.count}`` and ``{inventory.cpu.count``.
+    - ``inventory.cpu.count`` has no braces.
+    - ``{inventory.disks} | length`` has a filter after the braces.
+    - ``${inventory.cpu.count}`` has the notation of a shell.
+    - ``{inventory.cpu.count`` has no closing brace.
 
     :returns: None for any other text.
     """
@@ -237,6 +249,7 @@ def _mend_field(text: str) -> str | None:
 
 
 def _in_braces(text: str) -> str:
+    """Return a field with its braces."""
     return f'{{{text}}}'
 
 
@@ -289,7 +302,8 @@ def check_arguments(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find quantities such as "16 GiB" that are compared with a field.
 
-    They are compared as text instead of by size.
+    They are compared as text instead of by size. The message shows the same
+    quantity in the unit of the field, if the unit is known.
     """
     for condition in rule.all_conditions:
         for fact in facts.of(condition):

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find tables and columns that nothing reads, and values in no row."""
+"""Find tables and columns that nothing reads, and values in no row.
+
+These are checks of ``lint``. Rules read a row of the table "racks" as
+``{tables.racks | row}``, and the column "room" of the row as ``{tables.racks |
+row | get('/room')}``. The ``key`` of a table identifies a row; its ``of`` says
+which key a machine has.
+"""
 
 from collections.abc import Iterator, Sequence
 import typing
@@ -88,6 +94,9 @@ def _check_condition(
     A value that ``eq`` or ``one-of`` compares with the column must be in some
     row. Any other condition is tried with all values of the column.
 
+    Nothing is yielded if a filter changes the value of the column, or if the
+    column has lists or mappings.
+
     :param place: the path in the arguments to the field that reads the column,
         e.g. ``('values', '0')``.
     """
@@ -116,6 +125,7 @@ def _check_condition(
                 'value': suggestion.quoted(value),
             }
     if constants:
+        # They have been looked up, so nothing is left to try.
         return
     results = _try_values(condition, place, checked_table, column)
     if results and not any(results):
@@ -214,7 +224,9 @@ def unused(
     A column counts as read if a rule reads it or the whole row, if it is part
     of the key, or if the table expects a value of machines in it.
     """
+    # The columns that rules read, by the name of the table.
     columns_read: dict[str, set[str]] = {}
+    # The tables of which rules read whole rows, so all columns are used.
     read_whole: set[str] = set()
     for rule in rules:
         for name in table_check.find_table_names(rule.rule):
@@ -261,8 +273,9 @@ def _list_columns_of_key(key: str) -> set[str]:
 def _find_tables_read_whole(rule: checked_rule.CheckedRule) -> Iterator[str]:
     """Yield the tables from which a rule reads whole rows.
 
-    A field such as ``{tables.racks | row}`` is a row; ``{vars.rack}`` and
-    ``{item}`` may be rows.
+    A field such as ``{tables.racks | row}`` is a row. The fields
+    ``{vars.rack}`` and ``{item}`` may be rows, so they are followed to the
+    data from which they are made.
     """
     for operation in rule.operations:
         if operation.op.name in _OPS_ASKING_FOR_ROW:

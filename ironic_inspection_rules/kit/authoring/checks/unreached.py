@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find rules and actions that no inspection reaches, for ``lint``."""
+"""Find rules and actions that no inspection reaches, for ``lint``.
+
+An action such as ``fail`` ends the inspection, so later actions and rules do
+not run. There are two ways to find them:
+
+- by comparing rules: if an earlier rule fails, and a later rule has all of its
+  conditions, then the later rule is never reached;
+- by trying all rules on the inventories of machines: a rule is reported if it
+  matches none of them.
+"""
 
 from collections.abc import Sequence
 import dataclasses
@@ -50,7 +59,9 @@ def check_rules(
     the later rule would match.
     """
     by_uuid = {rule.rule.uuid: rule for rule in rules}
+    # The failing rules among the rules so far.
     failing_rules: list[_FailingRule] = []
+    # Visit the rules in the order in which inspections run them.
     for stored_rule in repository.order(rule.rule for rule in rules):
         rule = by_uuid[stored_rule.uuid]
         # Compared conditions are equal if they mean the same.
@@ -104,6 +115,9 @@ def _message_of_unreached(
 class _FailingRule:
     """A rule that fails the inspection of every machine that it matches.
 
+    It is compared with the rules that run after it. Each of them may change
+    data that the conditions of the failing rule read.
+
     :param rule: the rule.
     :param conditions: the conditions of the rule.
     """
@@ -141,7 +155,8 @@ class _FailingRule:
         """Return whether this rule fails whenever a later rule would match.
 
         It does if the later rule has all conditions of this rule, and both
-        rules read the same data.
+        rules read the same data. The phases, the scopes, the data, the secrets
+        that they see, and the variables are compared in this order.
 
         :param conditions: the conditions of the later rule.
         """
@@ -165,6 +180,7 @@ class _FailingRule:
             model.VARS, rule.vars, later.rule.vars
         ):
             return False
+        # Both rules see the same data, so the conditions decide.
         return self._conditions <= conditions
 
     def note_actions(self, actions: Sequence[file_rule.Operation]) -> None:
@@ -220,7 +236,8 @@ def check_machines(
         for rule in rules
         if rule.rule.mode != model.OFF
     ]
-    # The UUIDs of rules that have not matched any machine so far.
+    # The UUIDs of rules that have not matched any machine so far. Worker
+    # processes each try a chunk of the files.
     unmatched = {rule.uuid for rule in active}
     broken: list[Broken] = []
     for matched, problems in file_work.in_chunks(
@@ -243,7 +260,11 @@ def check_machines(
 
 
 class _MachineTrials:
-    """Try rules on chunks of machines, in a worker process."""
+    """Try rules on chunks of machines, in a worker process.
+
+    All rules are tried together first. If one of them fails, the rules that
+    have not matched are tried separately.
+    """
 
     def __init__(
         self, rules: Sequence[model.Rule], tables: table.Tables

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find values with which a field is compared but that it never has."""
+"""Find values with which a field is compared but that it never has.
+
+Such a value is a slip: its author probably meant another value. For example,
+``eq: ["{inventory.cpu.architecture}", amd64]`` never holds, because machines
+report ``x86_64``. The slip is in the value ``amd64``, and the intended value
+is ``x86_64``. The module :mod:`.slip` decides whether a value is a slip. This
+module finds the fields and values of a rule that it must compare.
+
+Functions get the comparisons of a condition as facts, e.g.
+``('/inventory/cpu/count', 'lt', 8)``; see :mod:`.facts`. In a loop, ``item``
+is what is known about the items; it is None outside of a loop.
+"""
 
 from collections.abc import Iterator
 import ipaddress
@@ -40,7 +51,10 @@ _FILTERS_ORDERING_ITEMS = frozenset(('max', 'min', 'sort'))
 
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find values that no machine has in the compared field."""
+    """Find values that no machine has in the compared field.
+
+    Yield the place of the value in the rule, and a message.
+    """
     for pointer, _value, mistake in _find_slips(rule):
         yield pointer, mistake.message
 
@@ -124,6 +138,10 @@ def _find_slips_in_condition(
     item: reach.KnownLoopItem | None,
 ) -> Slips:
     """Yield the slips in one condition.
+
+    Its values are checked in several ways: all compared values, fields that
+    are compared as versions, the single field of a test such as ``matches``,
+    and the subnet of ``in-net``.
 
     :param item: the item of the loop around the condition.
     """
@@ -228,9 +246,12 @@ def _find_slip_in_subnet(
 ) -> slip.Slip | None:
     """Find the slip in an address and its subnet.
 
-    The two may be exchanged, as in ``in-net: [10.0.0.0/8,
-    "{inventory.bmc_address}"]``, or may never match, e.g. if the address is a
-    MAC address.
+    - The two are exchanged, as in ``in-net: [10.0.0.0/8,
+      "{inventory.bmc_address}"]``.
+    - The address is the field of a MAC address.
+    - The address has another version of IP than the subnet.
+
+    :returns: None if there is no slip, or if the subnet is a field.
     """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address)
@@ -254,6 +275,7 @@ def _find_slip_in_subnet(
         )
     if not compared_field.steps:
         return None
+    # What remains is a field with an IP address and a literal subnet.
     version = _IP_VERSION_OF_FIELD.get(compared_field.steps[-1])
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
@@ -385,6 +407,9 @@ def _find_slip_in_filter(
 ) -> slip.Slip | None:
     """Find the slip if a filter does not accept its input.
 
+    Either the filter does not accept the type of the value, or the value is a
+    list and the filter does not accept its items, e.g. ``sum`` of texts.
+
     :param compared_field: the field before the filter.
     :param name: the name of the filter.
     :param attribute: the path of the attribute of items that the filter uses,
@@ -430,6 +455,9 @@ def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
 
     An example is ``'500 GB'`` in ``selectattr('size', 'gt', '500 GB')``. The
     slip is not corrected, because it is in the middle of a field's text.
+
+    :param value: what is known about the list that the filter selects from.
+    :param call: the filter with its arguments.
     """
     if call.name not in ('selectattr', 'rejectattr') or value.items is None:
         return None
@@ -456,4 +484,5 @@ def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
     mistake = slip.of_value(compared_field, test, compared)
     if mistake is None:
         return None
+    # Without an intended value, nothing is corrected.
     return mistake._replace(meant=None)

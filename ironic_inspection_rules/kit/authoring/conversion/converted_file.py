@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert rule files in other languages to rule files of this language."""
+"""Convert rule files in other languages to rule files of this language.
+
+The other languages are the rules of ironic-inspector, and the rules of stock
+Ironic, which is Ironic without this project. The new file is YAML. Comments
+before a rule say what differs from the old rule. What cannot be carried over
+is "lost": it is also returned as findings that point to the old file.
+"""
 
 import typing
 
@@ -28,6 +34,7 @@ errors."""
 _WIDTH = 78
 """Maximum number of columns in the file, if a text can be wrapped."""
 
+# Differences from ironic-inspector that apply to all rules.
 _IN_GENERAL = (
     _(
         'Other than in ironic-inspector, a condition does not hold, and holds '
@@ -60,9 +67,12 @@ def convert(
 
     The new file starts with comments about differences that apply to all
     rules. Tables of the file are dropped, because other languages have none.
+    If the file is not meant for stock Ironic, ``lint`` also looks for new
+    rules that cannot work.
 
     :param stock: whether rules that do not belong to ironic-inspector are
-        meant for stock Ironic.
+        meant for stock Ironic. This is ignored if all rules belong to
+        ironic-inspector.
     """
     rules = file_rule.list_rules(rules_file)
     readable = [rule for rule in rules if isinstance(rule.entry, dict)]
@@ -104,7 +114,11 @@ def convert(
 
 
 class _FileWriter:
-    """Write the converted rules one by one, and record what is lost."""
+    """Write the converted rules one by one, and record what is lost.
+
+    The text is kept in memory until a method returns it as a
+    :class:`ConvertedFile`.
+    """
 
     def __init__(self, ops: registry.Registry) -> None:
         self._ops = ops
@@ -142,7 +156,7 @@ class _FileWriter:
         )
 
     def keep(self, rule: file_rule.WrittenRule) -> None:
-        """Write a rule unchanged."""
+        """Write a rule of this language unchanged."""
         self.write(_write_yaml(rule.entry))
         self._rules.append(rule)
 
@@ -274,16 +288,23 @@ def _find_broken_rules(
 
 
 def _write_comments(texts: typing.Iterable[str]) -> str:
+    """Return YAML comments with the texts, wrapped into lines."""
     return ''.join(yaml_text.comment(text, _WIDTH) for text in texts)
 
 
 def _write_yaml(rule: typing.Any) -> str:
+    """Return a rule as YAML: one item of the list in the file."""
     return yaml_text.dump([rule], default_flow_style=None, width=_WIDTH)
 
 
 def _make_finding(
     rule: file_rule.WrittenRule, problem: exceptions.Problem
 ) -> lint.Finding:
+    """Build the finding that a part of an old rule is lost.
+
+    :param problem: a message, and the pointer to the part in the rule; an
+        empty pointer stands for the whole rule.
+    """
     line, column = rule.place(problem.pointer)
     return lint.Finding(
         path=rule.source.path,
