@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Determine which data a rule certainly leaves for later rules."""
+"""Determine which data a rule certainly leaves for later rules.
+
+A rule with the action ``set-attribute`` of ``/extra/rack`` to ``r1`` leaves
+``r1`` there on every machine that it matches. So it is known, without a
+machine, that the condition ``eq: ["{node.extra.rack}", r2]`` of a later rule
+is then false. ``lint`` uses this to compare rules.
+
+An action is certain if it does the same on every machine: it has no fields, no
+loop and no conditions. Its writes are certain writes.
+"""
 
 from collections.abc import Sequence
 import dataclasses
@@ -110,8 +119,9 @@ class Aftermath:
     The engine carries out these actions on a node without data.
 
     :param rule: the rule.
-    :param carried_out: the pointer to an action that is carried out although
-        it has conditions; empty if there is no such action.
+    :param carried_out: the pointer to an action that counts as carried out
+        although it has conditions, because these are assumed to hold; empty if
+        there is no such action.
     """
 
     def __init__(
@@ -123,7 +133,11 @@ class Aftermath:
     def decides(self, condition: RuleCondition) -> bool | None:
         """Return the result of a condition of a later rule.
 
-        :returns: None if the result depends on the machine.
+        It is known if the condition reads only data that this rule certainly
+        leaves.
+
+        :returns: None if the result depends on the machine, or if the
+            condition fails.
         """
         fields = condition.fields
         if not fields or not all(map(self.knows, fields)):
@@ -145,6 +159,7 @@ class Aftermath:
         ``{node.extra}`` is not.
         """
         is_known = False
+        # The last action that changes the field decides.
         for action in self._rule.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:

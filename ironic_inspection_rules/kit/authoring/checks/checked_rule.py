@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules in the form that the checks of lint need, even if they are invalid."""
+"""Rules in the form that the checks of lint need, even if they are invalid.
+
+A rule that validation would refuse still has parts that can be checked.
+Therefore a :class:`CheckedRule` has both the rule as its author wrote it and
+the parts that can be read. An operation is a condition or an action. A place
+in a rule is a JSON pointer, e.g. ``/conditions/0/args/values``. Checks yield
+mistakes: pairs of a place and a sentence.
+"""
 
 import dataclasses
 import re
@@ -12,6 +19,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.rule_file import file_rule
 
+# Fields with a single value. They are kept if they have no problem.
 _PLAIN = ('description', 'scope', 'phase', 'sensitive')
 # A pointer into an argument, including arguments in groups and in "when".
 _IN_ARGUMENT = re.compile(

@@ -3,7 +3,18 @@
 """Find conditions that cannot hold together, in one rule or two, for lint.
 
 Only clear cases are found. For example, it is not checked whether some text
-matches two regular expressions.
+matches two regular expressions. There are four ways to find a case:
+
+- One condition is the inversion of the other.
+- Their facts contradict each other. A fact says how a field compares with a
+  literal, e.g. ``lt 4`` and ``gt 8``; see :mod:`.facts`.
+- Both compare the same pair of values with different outcomes, e.g. ``a < b``
+  and ``a == b`` for two fields a and b.
+- One condition lists the values of a field, e.g. with ``one-of``, and the
+  other condition is false for each of them.
+
+Rules are decided one after another. An earlier rule may overwrite a field
+before a condition of a later rule is decided.
 """
 
 import collections
@@ -178,7 +189,10 @@ class ComparedCondition:
 
     @functools.cached_property
     def facts(self) -> list[facts.Fact]:
-        """The facts about single fields that follow from the condition."""
+        """The facts about single fields that follow from the condition.
+
+        Facts about overwritten fields are left out.
+        """
         return [
             fact
             for fact in facts.implied_by(self.operation)
@@ -241,6 +255,7 @@ class ComparedCondition:
 
 
 def _as_text(value: typing.Any) -> str:
+    """Return a value as JSON, in a form that can be compared and sorted."""
     return json.dumps(value, sort_keys=True, default=str)
 
 
@@ -253,6 +268,7 @@ def exclude(
     list never hold together. Only conditions on the same field are compared,
     so False does not mean that such a machine exists.
     """
+    # The conditions of the second list, by the fields that they read.
     by_field: dict[typing.Any, set[ComparedCondition]] = (
         collections.defaultdict(set)
     )
@@ -277,6 +293,10 @@ def never_hold_together(
 
     An example is ``lt: ["{inventory.cpu.count}", 4]`` and ``gt`` with the same
     values.
+
+    Groups are examined by the conditions in them. Other conditions with loops
+    are not examined. The remaining conditions are compared in all ways that
+    the docstring of this module lists.
     """
     for condition, counterpart in ((first, second), (second, first)):
         op = condition.operation.op.plugin
@@ -403,6 +423,7 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
         # A field decides on the machine whether the values compare as text.
         return {}
     written = [_value_as_text(value) for value in compared]
+    # A condition compares neighbors.
     pairs = list(itertools.pairwise(written))
     # Comparing versions or texts is transitive, so the first and the last of
     # three values compare as neighbors do. Other values may differ: the text
@@ -417,6 +438,8 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     outcomes_by_pair: _OutcomesByPair = {}
     for left, right in pairs:
         outcomes = _OUTCOMES[name]
+        # The value that sorts first is on the left, so that "a < b" and
+        # "b > a" are about the same pair.
         if left > right:
             left, right = right, left
             outcomes = _OUTCOMES[str(facts.from_the_right(name))]
@@ -493,6 +516,10 @@ def _never_holds_beside_group(
     group: ComparedCondition, holds: str, other: ComparedCondition
 ) -> bool:
     """Return whether clearly no machine meets a group and a condition.
+
+    - ``none-of``: the group contains the other condition.
+    - ``any-of``: no condition of the group holds together with the other.
+    - ``all-of``: some condition of the group never holds together with it.
 
     :param holds: how many conditions of the group must hold: ``all``, ``any``
         or ``none``.

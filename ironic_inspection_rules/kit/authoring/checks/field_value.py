@@ -2,9 +2,14 @@
 
 """Determine what is known about the value of a field, also after filters.
 
-This includes type, letter case and possible values. ``lint`` compares it with
-what conditions and actions expect. There are no findings about values of which
-nothing is known.
+This includes type, letter case and possible values. For example,
+``{inventory.cpu.count}`` is a number, and ``{node.name | upper}`` is a text in
+upper case. ``lint`` compares this with what conditions and actions expect. It
+has no findings about values of which nothing is known.
+
+The steps of a value are its path in the data of a machine, e.g.
+``('inventory', 'disks', '*', 'size')``. The step ``*`` (:data:`MEMBER`) stands
+for any item of a list.
 """
 
 from collections.abc import Mapping
@@ -36,6 +41,7 @@ UPPER = 'upper'
 DATE = 'date'
 TIME = 'time'
 
+# Filters whose argument "attribute" or "name" is a path inside each item.
 _FILTERS_WITH_ATTRIBUTE = frozenset(
     ('join', 'map', 'max', 'min', 'sort', 'sum', 'unique')
 )
@@ -44,6 +50,7 @@ _FILTERS_KEEPING_ITEMS = frozenset(
     ('reject', 'rejectattr', 'select', 'selectattr', 'sort', 'unique')
 )
 _FORM_BY_FILTER = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
+# Parts of a format of dates that give hours or smaller units.
 _DIRECTIVES_OF_TIME = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
 
 _TYPES_OF_NODE_DATA: dict[Steps, str] = {
@@ -80,6 +87,9 @@ _NAMES_OF_TEXTS = frozenset(
 
 def type_at(steps: Steps) -> str | None:
     """Return the type of the data of machines at a path.
+
+    It is known from a list for nodes and ports, and from Ironic's code for
+    inventories and plugin data.
 
     :param steps: the steps including the root, e.g. ``('inventory', 'cpu',
         'count')``, which is a number.
@@ -126,7 +136,9 @@ def type_of(value: typing.Any) -> str | None:
 class FieldValue(typing.NamedTuple):
     """What is known about the value of a field without a machine.
 
-    Without arguments, nothing is known.
+    ``FieldValue()`` means that nothing is known. A value that is read from the
+    data has ``steps``, which also give its type. A value that a filter or the
+    rule made has no ``steps``.
 
     :param steps: the path of the value in the data, if it is read from there.
     :param path_of_items: the path of the items in the data, if the value is a
@@ -345,7 +357,9 @@ def of_literals(
 def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     """Return what is known about a field over the ``vars`` of a rule.
 
-    A variable is a literal, or has the value of a field.
+    A variable is a literal, or has the value of a field. With ``vars: {cores:
+    "{inventory.cpu.count}"}``, ``{vars.cores}`` is the number at
+    ``inventory.cpu.count``.
 
     :param steps: the steps after ``vars``, starting with the variable's name.
     """

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Known values of fields in inventories: words, sizes and their units."""
+"""Known values of fields in inventories: words, sizes and their units.
+
+``lint`` compares the values in rules with them. For example, no machine
+reports the architecture ``amd64``, because its name in inventories is
+``x86_64``. A memory of 16 is probably meant in GiB, but the field is in MiB.
+"""
 
 import re
 import typing

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Determine which data of a machine the fields of a rule read."""
+"""Determine which data of a machine the fields of a rule read.
+
+The steps of a field are its path, e.g. ``('inventory', 'cpu', 'count')`` for
+``{inventory.cpu.count}``. The first step is the root. In a loop, ``{item}``
+stands for the items: with ``loop: "{inventory.disks}"``, the field
+``{item.size}`` reads ``('inventory', 'disks', '*', 'size')``, where ``*``
+(:data:`MEMBER`) stands for any item.
+
+A field with filters may read several places. Each of them is one
+:class:`Use`: ``{inventory.disks | max('size')}`` uses the disks, and the size
+of each disk.
+"""
 
 import dataclasses
 import typing
@@ -23,6 +34,9 @@ _GET = 'get'
 @dataclasses.dataclass(frozen=True)
 class KnownLoopItem:
     """What is known about the item of a loop.
+
+    Nothing is known if both attributes are None. The loop then has a field
+    with an unknown value.
 
     :ivar steps: the path of an item that comes from the data, e.g.
         ``('inventory', 'disks', '*')`` with :data:`MEMBER`.
@@ -182,9 +196,11 @@ def value_of(
 def _look_up(
     root: str, steps: Steps, item: KnownLoopItem | None
 ) -> field_value.FieldValue:
-    """Return what is known about the data that a field reads.
+    """Return what is known about the data that a field without filters reads.
 
-    :param root: the root, e.g. ``inventory``; for ``item``, the loop is used.
+    :param root: the root, e.g. ``inventory``.
+    :param item: the item of the loop around the field. Its steps replace the
+        root ``item``.
     """
     use = Use('', '', (root, *steps), item)
     return field_value.FieldValue(steps=use.from_roots)
@@ -216,6 +232,7 @@ def _find_item_inside(
     field = interpolation.sole_field(loop)
     if field is None or not field.root:
         return KnownLoopItem()
+    # The loop is over a field, so the item comes from the data.
     value = _apply_filters(_look_up(field.root, field.steps, outer), field)
     if value.type == field_value.MAPPING:
         # The only item of a loop over a mapping is the mapping.
@@ -264,6 +281,7 @@ def lacking(use: Use) -> MissingStep | None:
         return None
     if use.item is None or not use.item.values:
         return None
+    # The step that the first item lacks.
     first = None
     for value in use.item.values:
         missing = _first_missing_step(value, use.steps[1:])
