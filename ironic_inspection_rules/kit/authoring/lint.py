@@ -2,7 +2,15 @@
 
 """Run the checks of ``lint``, and sort and deduplicate their findings.
 
-This module also defines the names and levels of the checks.
+This module also defines the names and levels of the checks. A check yields
+mistakes, which have a place in a rule, e.g. ``/actions/0/args/path``, and a
+message. This module makes a finding of each mistake, with the place in the
+file.
+
+Rules are checked one by one and then as a set, because a rule may depend on
+other rules. A rule that validation refuses is checked alone, as far as it can
+be read. Rules of ironic-inspector are in an older language, and only some
+checks apply to them.
 """
 
 import dataclasses
@@ -334,6 +342,7 @@ def in_order(findings: typing.Iterable[Finding]) -> list[Finding]:
 
 
 def _place(finding: Finding) -> tuple[str, int, int]:
+    """Return the path, the line and the column of a finding."""
     return finding.path, finding.line, finding.column
 
 
@@ -345,7 +354,9 @@ def of_documents(
 ) -> typing.Iterator[Finding]:
     """Check the rules and tables of files that have been read already.
 
-    See :func:`lint`, which reads the files as well.
+    See :func:`lint`, which reads the files as well. The files, the rules one
+    by one, the tables, and the set of all valid rules are checked in this
+    order.
 
     :param given_tables: the tables of these files; None to read them.
     :returns: findings in no particular order and possibly repeated; see
@@ -368,8 +379,9 @@ def of_documents(
                 # checked.
                 refused.append(rule)
     rules = [*valid, *refused]
-    # Refused rules count as well, because another rule may read the data that
-    # they are meant to write.
+    # The names in plugin data that any rule writes. Refused rules count as
+    # well, because another rule may read the data that they are meant to
+    # write.
     names: set[str] = set()
     for rule in rules:
         names.update(effects.names_of_plugin_data(rule.actions))
@@ -379,6 +391,7 @@ def of_documents(
         yield from _without_refused(rule, findings)
     file_tables, table_findings = _load_tables(documents, given_tables)
     yield from table_findings
+    # If a table has errors, rules are checked without tables.
     tables_by_name: table.Tables = {}
     if not table_findings:
         tables_by_name = table_file.build(file_tables)
@@ -583,7 +596,8 @@ def _find_duplicates(
 ) -> typing.Iterator[Finding]:
     """Find rules that have the same UUID as an earlier rule.
 
-    A rule without a UUID gets a UUID that is derived from its content.
+    A rule without a UUID gets a UUID that is derived from its content, so
+    equal rules without a UUID are found too.
     """
     first_rules: dict[str, file_rule.WrittenRule] = {}
     for rule in rules:
@@ -605,7 +619,10 @@ def _check_rule(
     written_names: frozenset[str],
     target: inventory_fields.InspectionTarget,
 ) -> typing.Iterator[Finding]:
-    """Check a single rule.
+    """Check a single rule, which may be refused by validation.
+
+    The checks of ``_CHECKS`` come first. Other findings are about the language
+    of the rule, fields that only built-in rules may have, and inspection data.
 
     :param written_names: the names in plugin data that any of the rules
         writes. This rule may read them even if no inspection reports them.

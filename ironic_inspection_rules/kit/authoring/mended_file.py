@@ -4,7 +4,11 @@
 
 Only unambiguous mistakes are corrected. A name is corrected only if no rule,
 op, filter or machine has it, and exactly one known name differs from it by a
-typing error.
+typing error. For example, ``conditons`` becomes ``conditions``.
+
+A change is about the data of a rule; see :data:`.mended_text.Change`. It is
+made both in the data and in the text of the file, and the text must then parse
+to the changed data. A change for which this is not so is not made.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -52,7 +56,11 @@ _BYTE_ORDER_MARK = '\ufeff'
 
 
 class Mended(typing.NamedTuple):
-    """A change that was made in a file; ``line`` starts at 1."""
+    """A change that was made in a file.
+
+    :ivar line: the number of the line, starting at 1.
+    :ivar what: the change as a sentence.
+    """
 
     path: str
     line: int
@@ -466,8 +474,8 @@ def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
     if not isinstance(step, inventory_fields.UnknownStep):
         return None
     if step.steps in ((), ('plugin_data',)):
-        # A root is corrected together with the filters. In plugin data any
-        # name may be right, because hooks of a site may store any data there.
+        # A wrong root is corrected by _mend_filters(). In plugin data any name
+        # may be right, because hooks of a site may store any data there.
         return None
     return step.name, suggestion.find_intended(step.name, step.above.names)
 
@@ -483,8 +491,8 @@ def _rewrite_name(
     """
     if new is None:
         return
-    # "physical_gb" may be a slip for "physical_mb", but the number that it is
-    # compared with would be wrong.
+    # "physical_gb" may be a typing error for "physical_mb", but the number
+    # with which it is compared would then have the wrong unit.
     if _UNIT.findall(old) != _UNIT.findall(new):
         return
     whole_name = re.compile(rf'(?<![\w-]){re.escape(old)}(?![\w-])')

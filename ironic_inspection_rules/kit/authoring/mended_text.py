@@ -5,6 +5,12 @@
 A YAML library that writes a whole file would lose the layout of its author:
 line endings, the indentation of lists, the layout of JSON. Therefore only the
 characters of a change are replaced, at the positions that the parser reports.
+
+A change is about the data of a rule, e.g. "the key ``vlaue`` at ``/actions/0``
+is now ``value``". An edit is about the text of the file, e.g. "the characters
+from 17 to 22 are now ``value``". One change may need several edits. An entry
+is one item at the top of the file, which is usually a rule. A node is a value
+as the YAML parser reports it, with its position.
 """
 
 import copy
@@ -27,7 +33,12 @@ Data = typing.Any
 
 @dataclasses.dataclass(frozen=True)
 class _Exchange:
-    """A change that replaces one text by another."""
+    """A change that replaces one text by another.
+
+    :ivar pointer: the place in the entry, e.g. ``/actions/0``.
+    :ivar old: the text that is replaced.
+    :ivar new: the text that replaces it.
+    """
 
     pointer: str
     old: str
@@ -57,6 +68,7 @@ class RewriteText(_Exchange):
     """
 
     def apply(self, value: Data) -> Data:
+        """Return the value with the replacement in all of its texts."""
         return data_path.replace_texts(value, self._rewrite)
 
     def _rewrite(self, text: str) -> str:
@@ -81,6 +93,7 @@ class NameArguments:
         return _('arguments have names: %s') % ', '.join(self.names)
 
     def apply(self, args: Data) -> Data:
+        """Return the list of arguments as a mapping."""
         if self.whole:
             return {self.names[0]: args}
         return dict(zip(self.names, args, strict=True))
@@ -101,6 +114,7 @@ class ReplaceValue:
         }
 
     def apply(self, value: Data) -> Data:
+        """Return the new value."""
         return self.new
 
 
@@ -256,6 +270,7 @@ class FileText:
                 )
         elif isinstance(change, ReplaceValue):
             yield from _replace_value(node, change.new)
+        # The remaining change gives names to a list of arguments.
         elif key is None or self._has_tag(key, node):
             # A tag may say that the value is a list, which it would no longer
             # be.
@@ -314,7 +329,9 @@ class FileText:
     def _replace_in_scalar(
         self, node: yaml.ScalarNode, old: str, new: str
     ) -> typing.Iterator[Edit]:
-        """Replace text in a scalar, unless an escape hides part of the text.
+        """Yield the edit that replaces text in a scalar.
+
+        Nothing is yielded if an escape hides a part of the text.
 
         For example, the value of the scalar ``"a\\u0062"`` contains ``ab``,
         but the file does not.
@@ -464,10 +481,11 @@ def _last_node(node: yaml.Node) -> yaml.Node:
 
 
 def _replace_value(node: yaml.Node, new: typing.Any) -> typing.Iterator[Edit]:
-    """Replace a scalar by the JSON of a value, or by text in its quotes.
+    """Yield the edit that replaces a scalar by the JSON of a value.
 
-    ``no`` becomes ``"no"``, and ``'a'`` becomes ``'b'``. JSON is valid YAML. A
-    block of text, ``|`` or ``>``, is not replaced.
+    JSON is valid YAML: ``no`` becomes ``"no"``. A text in single quotes keeps
+    these quotes: ``'a'`` becomes ``'b'``. A block of text, ``|`` or ``>``, is
+    not replaced.
     """
     if not isinstance(node, yaml.ScalarNode) or node.style in ('|', '>'):
         return

@@ -2,7 +2,14 @@
 
 """Find rules of one phase and priority that write different values.
 
-This is a check of ``lint``. Only the stored order decides which value stays.
+This is a check of ``lint``. For example, one rule writes the driver ``ipmi``,
+and another rule writes ``redfish``. If a machine meets the conditions of both,
+only the order in which the rules are stored decides which value stays.
+
+A write (:class:`.effects.Effect`) is what an action leaves at a place, e.g.
+``ipmi`` at ``('node', 'driver')``. A place is around another place if it is
+the beginning of its path, as ``/extra`` is around ``/extra/rack``. Two sets of
+conditions exclude each other if no machine meets both.
 """
 
 import collections
@@ -90,6 +97,8 @@ def _pairs_to_compare(
 
 class _WritingRule:
     """A rule and its writes, computed once because it is compared with many.
+
+    A "later rule" in the methods is stored after this rule.
 
     :param rule: the rule, with its place in a file, which messages show.
     """

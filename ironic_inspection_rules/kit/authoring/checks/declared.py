@@ -2,7 +2,10 @@
 
 """Find plugins that fail when they declare facts or writes.
 
-Other checks skip such a plugin, so this check reports it.
+A condition may declare facts, i.e. how it compares fields with values. An
+action may declare writes, i.e. what it changes. The checks of ``lint`` use
+both to compare rules. Other checks skip a plugin that fails to declare them,
+so this check reports it.
 """
 
 from ironic_inspection_rules import exceptions
@@ -33,8 +36,10 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         except exceptions.PluginFailed as exc:
             yield action.pointer, _message(exc)
         except exceptions.OperationError:
+            # Likewise, the writes depend on the machine.
             continue
 
 
 def _message(exc: exceptions.PluginFailed) -> str:
+    """Return the message that an op failed, with its error."""
     return _('"%(op)s": %(error)s') % {'op': exc.op, 'error': exc}

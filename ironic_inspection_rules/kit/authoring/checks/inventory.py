@@ -2,7 +2,14 @@
 
 """Find inspection data that are not reported, or not available yet.
 
-This also includes data that are always missing if the conditions hold.
+This also includes data that are always missing if the conditions hold. These
+are checks of ``lint``.
+
+Inspection data are the inventory and the plugin data of a machine. Which of
+them an inspection reports depends on its interface, e.g. the ramdisk or
+Redfish, on hooks, and on the release of Ironic. The steps of a field are its
+path, e.g. ``('inventory', 'cpu', 'count')``. Rules of ironic-inspector read
+the same data under other names.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

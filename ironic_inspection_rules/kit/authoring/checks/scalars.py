@@ -5,6 +5,11 @@
 For example, YAML 1.1 reads ``no`` as false and ``0123`` as 83, and ``"\\b"``
 in double quotes as a backspace. ``lint`` reports such values, and ``lint
 --fix`` corrects them.
+
+A scalar is a text, a number, a boolean or null in a YAML file. It is ambiguous
+if it has no quotes, and YAML reads it as a number or a boolean although it may
+be meant as text. The parser of rule files records the ambiguous scalars with
+their text in the file (``raw``), e.g. ``no``.
 """
 
 from collections.abc import Iterator
@@ -211,7 +216,9 @@ def _may_be_number_or_boolean(
     """Return whether an argument may be meant as a number or a boolean.
 
     The declared type of the argument decides. If the argument accepts any
-    type, the type of the field with which it is compared decides.
+    type, the type of the field with which it is compared decides. Words such
+    as ``no`` are also accepted in actions, because an action may set a
+    boolean.
 
     :param pointer: the place of the scalar, in an argument or the loop.
     :param raw: the text of the scalar in the file, e.g. ``no``.
@@ -226,6 +233,7 @@ def _may_be_number_or_boolean(
                 return True
             if declared[name].type is str or name in message_names:
                 return False
+    # The argument accepts any type.
     item = reach.items(rule)[operation.pointer]
     types_of_fields = [
         values.describe_field(rule, fact.field, item).value.type

@@ -2,10 +2,13 @@
 
 """Find secret columns of tables that a rule would write without seeing them.
 
-Only a filter knows what it makes of a row. Therefore the value that an action
-writes is computed in the same way as by an inspection before it writes: once
-with a row whose secret column is masked, and once with the real row. If the
-results differ, the rule writes the column.
+A table may mark columns as secret. Only sensitive rules see the values in
+them; other rules read a mask, ``******``, and must not write it. Such a rule
+may read a secret column through filters, as in ``{tables.racks | row |
+get('/password')}``. Only a filter knows what it makes of a row. Therefore the
+value that an action writes is computed in the same way as by an inspection
+before it writes: once with a row whose secret column is masked, and once with
+the real row. If the results differ, the rule writes the column.
 """
 
 from collections.abc import Iterator, Sequence
@@ -109,6 +112,7 @@ def _find_columns_named(
 
 
 def _format_message(name: str, column: str) -> str:
+    """Return the message about a column of a table, given by its name."""
     return _(
         'writes the secret column "%(column)s" of table "%(table)s": '
         'only rules that are "sensitive" see it, and the inspection '

@@ -3,7 +3,13 @@
 """Find slips in compared values: case, notation, units and patterns.
 
 A slip is a value that a field never has, because its author probably meant
-another value.
+another value. For example, in ``eq: ["{inventory.cpu.architecture}", amd64]``
+the value ``amd64`` is a slip, because machines report ``x86_64``. The intended
+value (``meant``) is ``x86_64``.
+
+The kind of a field is the type of its value, e.g. ``number``. The relation of
+the field to the value is the name of a condition, e.g. ``eq`` or ``lt``. The
+functions ``_find_…`` return None if they find no slip.
 """
 
 import re
@@ -107,7 +113,9 @@ def of_value(
     """Find the slip in a value with which a field is compared.
 
     No machine has this value in the field, e.g. ``amd64`` as the architecture,
-    so the author probably meant another value.
+    so the author probably meant another value. If all possible values of the
+    field are known, any other value is a slip. If not, the slip depends on the
+    type of the value: a text, a list or a number.
 
     :param relation: the relation of the field to the value, e.g. ``eq``.
     """
@@ -138,6 +146,7 @@ def of_value(
             compared_field,
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
+        # Booleans and mappings are not checked.
         return None
     return _find_slip_in_number(compared_field, relation, value)
 
@@ -380,6 +389,8 @@ def version(
 ) -> Slip | None:
     """Find the slip if versions are compared as text or numbers.
 
+    An example is ``lt`` on a field whose name contains "version".
+
     :param steps: the steps to the field in the data.
     :param relation: the relation of the field to the value, e.g. ``lt``.
     """
@@ -405,7 +416,9 @@ def _find_wrong_unit(
 ) -> Slip | None:
     """Find the slip in a number that has another unit than the field.
 
-    The size of the number shows this, e.g. 64 for memory in MiB.
+    The size of the number shows this, e.g. 64 for memory in MiB. Sizes of
+    memory and disks, frequencies of processors and speeds of networks are
+    checked.
     """
     steps = compared_field.steps
     if not steps:
@@ -470,8 +483,13 @@ def of_pattern(
 ) -> Slip | None:
     """Find the first slip in a regular expression for a field.
 
-    It matches no machine, or something that the author did not mean, e.g.
-    ``/xeon/i`` or ``PowerEdge*``.
+    It matches no machine, or something that the author did not mean:
+
+    - It matches none of the words that the field may have.
+    - It is a word in the wrong letter case after ``lower`` or ``upper``.
+    - It is a part of a MAC address, in upper case or with dashes.
+    - It is written like in other languages: ``/xeon/i`` or ``PowerEdge*``.
+    - It has parentheses that are probably part of the text.
 
     :param whole: whether it must match the whole value, as in ``matches``.
     """

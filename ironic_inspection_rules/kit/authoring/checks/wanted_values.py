@@ -4,7 +4,9 @@
 
 A rule requires a value of a field if its conditions only hold for some values.
 For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the driver
-``ipmi``.
+``ipmi``. A rule with ``gt: ["{inventory.cpu.count}", 8]`` requires a number in
+the range above 8. Two rules cannot match the same machine if they require
+different values of one field, or ranges that do not overlap.
 """
 
 import bisect
@@ -48,7 +50,8 @@ _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
 class WantedRange(typing.NamedTuple):
     """The values between two bounds.
 
-    The values are numbers, texts as pairs of 0 and the text, keys of versions
+    ``WantedRange((4, 1), (8, 0))`` has all numbers above 4, up to 8. The
+    values are numbers, texts as pairs of 0 and the text, keys of versions
     (:func:`.comparison.version_key`), or addresses as pairs of the IP version
     and a number.
     """
@@ -183,10 +186,12 @@ def _range_of_subnet(written: typing.Any) -> WantedRange | None:
         return None
     first = subnet.version, int(subnet.network_address)
     last = subnet.version, int(subnet.broadcast_address)
+    # Both ends belong to the subnet, so the bounds are at these addresses.
     return WantedRange((first, 0), (last, 0))
 
 
 def _is_number(value: typing.Any) -> bool:
+    """Return whether a value is a number, and not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -214,6 +219,8 @@ class _RangesOfField:
 
         They end before it starts, or start after it ends.
         """
+        # The number of ranges that end before the given range starts, and the
+        # position of the first range that starts after it ends.
         ending_before = bisect.bisect_left(self._highs, wanted.low)
         first_beginning_after = bisect.bisect_right(self._lows, wanted.high)
         return (
@@ -261,8 +268,10 @@ def pairs_that_may_meet(
     # Compute the partners of one rule at a time, because those of all rules
     # and fields would fill the memory.
     for rule, wanted in enumerate(wanted_by_rule):
+        # All later rules, from which the rules that cannot meet are removed.
         partners = set(range(rule + 1, len(wanted_by_rule)))
         for field, values in wanted.listed.items():
+            # The rules that list only other values of this field.
             listing_others = set(listing[field])
             for value in values:
                 listing_others -= listing_value[field, value]

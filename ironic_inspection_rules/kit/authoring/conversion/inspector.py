@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert rules of ironic-inspector to rules as a person would write them."""
+"""Convert rules of ironic-inspector to rules as a person would write them.
+
+ironic-inspector is the service that inspected machines before Ironic did. Its
+conditions read a field with a JSON path, e.g. ``data://memory_mb`` or
+``node://name``. Its actions have text with fields, e.g. ``{data[memory_mb]}``.
+In this language both become ``{inventory.memory.physical_mb}``. "Here" means
+this language. What cannot be converted is recorded as lost; see
+:class:`.rule.Conversion`.
+"""
 
 import dataclasses
 import re
@@ -238,6 +246,7 @@ def _is_text_of_number(value: typing.Any) -> bool:
 def _asks_for_fraction(op: str, value: typing.Any) -> bool:
     """Return whether the fraction of a field may change a comparison.
 
+    Here, fractions are compared as they are.
     ironic-inspector cut off fractions: both -0.5 and 0.5 became 0, and 2.5
     became 2. "ge 2" and "lt 2" hold for the same numbers with and without
     fractions, but "gt 2" does not.
@@ -313,7 +322,11 @@ def _wrap_in_loops(
 
 
 class _InspectorConverter(rule.Conversion):
-    """Convert one rule of ironic-inspector, and record what is lost."""
+    """Convert one rule of ironic-inspector, and record what is lost.
+
+    In the messages and docstrings, "here" is this language, and "before" is
+    ironic-inspector.
+    """
 
     def convert_conditions(
         self, conditions: typing.Sequence[InspectorOperation]
@@ -642,7 +655,8 @@ def _find_conditions_on_changed(
     ironic-inspector checked the conditions of all rules before any action. In
     this language the actions of an earlier rule run first.
     """
-    # The number of each earlier rule, with a path that it changes.
+    # The numbers of earlier rules, which start at 1, with the paths that they
+    # change.
     changes: list[tuple[int, data_path.Path]] = []
     for number, earlier_rule in enumerate(earlier, start=1):
         for action in earlier_rule.actions:

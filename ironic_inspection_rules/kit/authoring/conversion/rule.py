@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Record the conversion of one rule, and write its fields and patterns."""
+"""Record the conversion of one rule, and write its fields and patterns.
+
+Rules of ironic-inspector and of stock Ironic (Ironic without this project) are
+converted to rules of this language. What is recorded is a message with the
+place in the old rule, e.g. ``/conditions/0``. A pattern is a regular
+expression in a rule.
+"""
 
 import re
 import typing
@@ -13,6 +19,7 @@ from ironic_inspection_rules.i18n import _
 Problem = exceptions.Problem
 Operation = dict[str, typing.Any]
 
+# Steps of a field that may follow a dot, and steps that need brackets.
 _DOTTED = re.compile(r'[^\s.\[\]{}!:|]+')
 _BRACKETED = re.compile(r'[^\]]{1,255}')
 _FLAGS = re.compile(r'(?:\(\?[aiLmsux]+\))+')

@@ -5,6 +5,11 @@
 In stock Ironic, all fields become text. If a field is missing, the text
 remains as it is written, and the condition is checked with it, but in this
 language the condition would be false.
+
+For example, ``!eq`` of ``{node.extra[rack]}`` and ``r1`` holds in stock Ironic
+if the rack is missing. So the new condition is ``none-of`` with ``eq``, which
+also holds then. "Here" means this language. Differences that remain are
+recorded in a :class:`.rule.Conversion`, called notes.
 """
 
 from collections.abc import Callable, Iterator
@@ -78,6 +83,7 @@ def convert(
     if not texts:
         result = _decide(op, args)
         return result is not inverted
+    # A condition may have fields, but the same result on all machines.
     constant = _constant_result(op, args)
     if constant is not None:
         return constant is not inverted
@@ -93,6 +99,8 @@ def convert(
         return _convert_is_empty(texts[0], inverted, notes)
     if len(texts) > 1:
         return _convert_several_texts(op, inverted, args, texts, notes)
+    # There is a single text with fields. The result of stock Ironic for a
+    # machine without them decides how it is converted.
     try:
         result_if_missing = _decide(op, args)
     except Fails:
@@ -425,6 +433,7 @@ def _is_one_of_nothing(value: typing.Any, values: typing.Any) -> bool:
 
 
 def _is_text(value: typing.Any) -> bool:
+    """Return whether a value is a text, which may have fields."""
     return isinstance(value, Text | str)
 
 
@@ -467,7 +476,10 @@ def _decide(op: str, args: Args) -> bool:
 
 
 def _is_true(value: typing.Any) -> bool:
-    """Return the result of stock Ironic's ``is-true``."""
+    """Return the result of stock Ironic's ``is-true``.
+
+    The texts "yes" and "true" are true, and so are all numbers except 0.
+    """
     if isinstance(value, str):
         return value.lower() in ('yes', 'true')
     return isinstance(value, int | float) and bool(value)
@@ -549,6 +561,7 @@ def _invert(condition: Operation, inverted: bool) -> Operation:
 
 
 def _fill_without_default(text: Text) -> str:
+    """Return a text in this language; its fields have no defaults."""
     return text.filled
 
 

@@ -2,10 +2,15 @@
 
 """Convert actions of stock Ironic, and loops of actions and conditions.
 
-A rule of stock Ironic is converted to a rule of this language; "here" means
-this language and this project. Differences are recorded in a
-:class:`.rule.Conversion`, and ``convert`` and ``adopt`` show them to the
-operator.
+Stock Ironic is Ironic without this project; "here" means this language and
+this project. Differences are recorded in a :class:`.rule.Conversion`, called
+notes, and ``convert`` and ``adopt`` show them to the operator.
+
+The arguments of an action (``args``) have :class:`.stock_text.StockText` for
+the texts that stock Ironic formats; ``written`` are the arguments of the new
+action. If a field is missing, stock Ironic uses its text, but here the
+inspection fails. Therefore it is recorded which fields exist for certain
+(``existing``), e.g. ``node.extra.rack`` after a condition on it.
 
 In stock Ironic, the items of a loop are always written out in the rule. An
 operation with a loop is converted once per item. If the resulting operations
@@ -332,8 +337,8 @@ def _convert_attribute_value(
         mapping.
     """
     varies = isinstance(value, Text) and bool(value.fields)
-    # "..." means that there is no default. With the default {} nothing
-    # differs, because stock Ironic also replaces null by {}.
+    # In the schema "..." means that there is no default. With the default {}
+    # nothing differs, because stock Ironic also replaces null by {}.
     has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHER_OBJECTS:
         raise rule.Inconvertible(
@@ -350,6 +355,7 @@ def _convert_attribute_value(
                 % name
             )
         return written
+    # The value is not null, so the kind of the attribute decides.
     if attribute.kind == 'true or false':
         if varies:
             raise rule.Inconvertible(

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Convert rules of stock Ironic to equivalent rules of this language."""
+"""Convert rules of stock Ironic to equivalent rules of this language.
+
+Stock Ironic is Ironic without this project. "Here" means this language. An
+operation is a condition or an action. Stock Ironic formats some arguments of
+operations as text with fields; this is called filling in. What is lost or
+differs is recorded in a :class:`.rule.Conversion`, which the operator sees.
+"""
 
 from collections.abc import Iterable, Iterator
 import functools
@@ -79,6 +85,9 @@ class _StockConverter(rule.Conversion):
         rule is not switched off.
     :ivar earlier_failures: the failures recorded before the first of these
         reasons.
+    :param ops: the ops that the new rule may use.
+    :param fills_values: whether stock Ironic fills in fields in the values of
+        comparisons such as ``eq``, outside of loops.
     """
 
     def __init__(self, ops: registry.Registry, fills_values: bool) -> None:
