@@ -403,7 +403,10 @@ def _check_file(
     rules_file: document.Document,
     rules: typing.Sequence[file_rule.WrittenRule],
 ) -> typing.Iterator[Finding]:
-    """Find a file without rules, or with rules of ironic-inspector."""
+    """Find a file without rules, or with rules of ironic-inspector.
+
+    A file that only has tables is not a finding.
+    """
     if not rules and not rules_file.tables:
         yield Finding(
             path=rules_file.path,

@@ -351,7 +351,14 @@ class FileText:
         node: yaml.SequenceNode,
         change: NameArguments,
     ) -> typing.Iterator[Edit]:
-        """Yield the edits that turn ``args: [a, b]`` into a mapping."""
+        """Yield the edits that turn ``args: [a, b]`` into a mapping.
+
+        The brackets become braces, and each item gets a name before it:
+        ``args: {path: a, value: b}``.
+
+        :param key: the key of the list, ``args``. The new keys have the same
+            quotes.
+        """
         start = node.start_mark.index
         end = node.end_mark.index
         bracket = self._text.index('[', start)
@@ -424,7 +431,8 @@ class FileText:
     def _indent(self, node: yaml.SequenceNode) -> typing.Iterator[Edit]:
         """Yield the edits that indent a list in block style by one step.
 
-        Empty lines stay empty.
+        Every line of the list gets two more spaces, but empty lines stay
+        empty.
         """
         start = node.start_mark.index - node.start_mark.column
         last = _last_node(node)

@@ -713,7 +713,13 @@ def _revert_schema(op: registry.Op) -> Schema:
 
 
 def _argument_schema(op: registry.Op, argument: arguments.Argument) -> Schema:
-    """Return the schema of one argument of an op, with a text for editors."""
+    """Return the schema of one argument of an op, with a text for editors.
+
+    - A literal argument may have any value, and its braces are not fields.
+    - Any other argument may have fields, with known filters.
+    - A regular expression may have braces that are not fields.
+    - A path must not contain a negative index.
+    """
     schema: Schema = {}
     # The value of a literal argument is used unchanged, so braces in it are
     # not fields.

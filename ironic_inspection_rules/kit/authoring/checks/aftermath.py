@@ -82,9 +82,10 @@ class RuleCondition:
 
     @functools.cached_property
     def fields(self) -> list[interpolation.Field]:
-        """The fields that the condition reads.
+        """The fields that the condition and the conditions in it read.
 
-        The list is empty if an op reads data that its arguments do not name.
+        The list is empty if an op reads data that its arguments do not name,
+        because its result then depends on more than fields.
         """
         fields: list[interpolation.Field] = []
         for part in self._condition.all:

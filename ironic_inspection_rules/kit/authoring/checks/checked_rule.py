@@ -60,7 +60,10 @@ class CheckedRule:
 
     @property
     def all_conditions(self) -> list[file_rule.Operation]:
-        """All conditions: those of the rule, in groups, and of its actions."""
+        """All conditions of the rule and of its actions.
+
+        A group is followed by the conditions in it.
+        """
         outermost = list(self.conditions)
         for action in self.actions:
             outermost += action.inner
@@ -161,7 +164,12 @@ def _without_faulty_fields(
     entry: typing.Mapping[str, typing.Any],
     problems: typing.Iterable[exceptions.Problem],
 ) -> dict[str, typing.Any]:
-    """Return the plain fields of a rule that have no problem."""
+    """Return the fields in ``_PLAIN`` that a rule has and that are valid.
+
+    :param entry: the rule as its author wrote it.
+    :param problems: the problems of the whole rule. The problem of a field has
+        a pointer such as ``/scope``.
+    """
     faulty_names = {problem.pointer.removeprefix('/') for problem in problems}
     fields = {}
     for name in _PLAIN:

@@ -407,7 +407,13 @@ def _find_low_and_high(first: Fact, second: Fact) -> tuple[Fact, Fact] | None:
 
 
 def _are_nets_apart(first: typing.Any, second: typing.Any) -> bool:
-    """Return whether no address is in both subnets."""
+    """Return whether no address is in both subnets.
+
+    ``10.0.0.0/8`` and ``192.168.0.0/16`` are apart. So are any subnets of IPv4
+    and IPv6.
+
+    :returns: False also if one of them is not a subnet.
+    """
     try:
         first_net = ipaddress.ip_network(str(first).strip(), strict=False)
         second_net = ipaddress.ip_network(str(second).strip(), strict=False)

@@ -218,7 +218,11 @@ def _why_reported_elsewhere(
 
 
 def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
-    """Yield the fields of a rule that read inspection data."""
+    """Yield the fields of a rule that read inspection data.
+
+    They are written in braces, e.g. ``{inventory.cpu.count}``; or, in ops of
+    ironic-inspector, as a path or as ``{data[…]}`` in a text.
+    """
     for use in reach.uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
@@ -268,7 +272,11 @@ def _read_path_of_inspector(
 def _read_fields_of_inspector(
     operation: file_rule.Operation,
 ) -> Iterator[ReadField]:
-    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions."""
+    """Yield the ``{data[…]}`` in arguments of ironic-inspector's actions.
+
+    Their names are replaced by the names of the same data in Ironic. Texts
+    with mistakes are skipped.
+    """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for _pointer, text in checked_rule.texts(
             operation.arguments.get(name)

@@ -130,7 +130,11 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find variables of a rule that nothing in the rule uses."""
+    """Find variables of a rule that nothing in the rule uses.
+
+    A variable is a value in the ``vars`` of the rule. Its field is
+    ``{vars.name}``.
+    """
     # {vars} has only one step and uses all variables; {vars.name} has two.
     beginnings = {use.steps[:2] for use in reach.uses(rule)}
     if (model.VARS,) in beginnings:

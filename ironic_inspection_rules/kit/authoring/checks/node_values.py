@@ -104,7 +104,9 @@ def _check_writes_of_capabilities(
 def check_root_device(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find root device hints that may mean another disk after a reboot.
 
-    An example is ``{'name': '/dev/sda'}``.
+    Root device hints are the properties by which Ironic chooses the disk of
+    the operating system. An unstable hint is ``{'name': '/dev/sda'}``, because
+    the kernel may give the name to another disk.
     """
     for action in rule.actions:
         for write, steps in effects.writes_at_paths(action):

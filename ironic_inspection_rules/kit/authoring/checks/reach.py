@@ -123,6 +123,9 @@ def _list_fields_of(
 ) -> typing.Iterator[FieldInRule]:
     """Yield the fields of a condition or an action.
 
+    The fields of its loop come first, followed by the fields of its arguments
+    and of the conditions in it.
+
     :param outer: the item of the loop around the operation.
     """
     loop = operation.loop

@@ -70,7 +70,11 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _check_control_characters(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
-    """Find texts with a control character, e.g. the backspace of "\\b"."""
+    """Find texts with a control character, e.g. the backspace of "\\b".
+
+    Its author probably meant a backslash and a letter. Only the first
+    character of each text is reported.
+    """
     for pointer, text in checked_rule.texts(
         {name: rule.written.entry.get(name) for name in model.CONTENT}
     ):

@@ -307,7 +307,11 @@ def _find_own_values(
 ) -> typing.Iterator[typing.Any]:
     """Yield the values of a rule that a field reads.
 
-    These are values of ``vars``, and items of a literal loop.
+    ``{vars.rack}`` reads a value of ``vars``, and ``{item}`` reads all items
+    of a literal loop. If the loop is not literal, it is yielded as it is
+    written. Other fields read no values of the rule.
+
+    :param action: the action of the field, which may have the loop.
     """
     if field.root == model.VARS:
         yield _follow_steps(rule.rule.vars, field.steps)

@@ -599,6 +599,9 @@ def _find_literal_parentheses(
 def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
     """Find the slip if ``is-true`` or ``is-false`` holds for no machine.
 
+    Lists and mappings are neither true nor false, and texts in the inventory
+    are never "yes" or "true".
+
     :param op: ``is-true`` or ``is-false``.
     """
     kind = compared_field.value.type

@@ -36,7 +36,10 @@ from ironic_inspection_rules.rule_set import repository
 
 
 def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
-    """Find actions after an action that fails the inspection."""
+    """Find actions after an action that fails the inspection.
+
+    All of them are reported, with the name of the first action that fails.
+    """
     failing = None
     for action in rule.actions:
         if failing is not None:

@@ -111,7 +111,10 @@ def convert_path(field: str) -> ConvertedPath:
 
 
 def _split_at_items(steps: Steps) -> list[Steps]:
-    """Split steps at ``[*]``: ``ports[*].address`` gives two parts."""
+    """Split the steps of a path at ``[*]``, which stands for all items.
+
+    ``ports[*].address`` gives ``('ports',)`` and ``('address',)``.
+    """
     parts: list[Steps] = [()]
     for step in steps:
         if step is inspector_field.ANY:

@@ -141,7 +141,10 @@ class StockText:
 
     @property
     def secrets(self) -> list[str]:
-        """The fields that read a secret; here, rules read a mask instead."""
+        """The fields that read a secret, e.g. ``node.driver_info.password``.
+
+        Stock Ironic fills in the secret. Here, rules read ``******`` instead.
+        """
         secret_fields = []
         for name in self.fields:
             tokens = re.split(r'[.\[\]]', name)
