@@ -216,6 +216,9 @@ def changes(
 
     They correct keys, choices, ops, arguments, filters, fields and paths. A
     rule in the form of ironic-inspector has no changes.
+
+    First the mistakes in the written rule are corrected, even if it cannot be
+    read. Then the checks of ``lint`` correct the parts that can be read.
     """
     entry = rule.entry
     if not isinstance(entry, dict) or rule.is_of_inspector:

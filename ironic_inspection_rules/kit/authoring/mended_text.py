@@ -246,7 +246,8 @@ class FileText:
     def _list_edits(self, index: int, change: Change) -> typing.Iterator[Edit]:
         """Yield the edits of a change; none if the change cannot be made.
 
-        Comments, quotes and the layout of the text are kept.
+        Each kind of change has its own edits. Comments, quotes and the layout
+        of the text are kept.
 
         :param index: the index of the entry that changes.
         """
@@ -314,7 +315,11 @@ class FileText:
     def _list_scalars(
         self, node: typing.Any
     ) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the scalars in a value, except those that have an alias."""
+        """Yield the scalars in a value: the value itself, or all inside it.
+
+        Values with an alias are skipped, because an edit would change them in
+        several places.
+        """
         if id(node) in self._shared:
             return
         if isinstance(node, yaml.ScalarNode):

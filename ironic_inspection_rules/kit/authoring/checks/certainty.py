@@ -35,7 +35,8 @@ _SCOPE = '/node/properties/inspection_scope'
 def check_never(rule: Rule) -> checked_rule.Mistakes:
     """Find conditions that never hold, alone or together with others.
 
-    The scope of the rule counts as another condition.
+    Each condition is examined by itself, then with the scope of the rule, and
+    then in pairs with the conditions that must hold together with it.
     """
     for condition in rule.all_conditions:
         message = _why_never(rule, condition)
@@ -60,7 +61,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition never holds by itself; None if it may hold.
 
     - It contradicts itself, as in 8 < cpu.count < 4.
-    - It compares only literals, and is false.
+    - It has no fields, and is false.
     - It requires that different neighbors are equal.
     - It requires that no condition of a group holds, but one always does.
     """
@@ -102,7 +103,7 @@ def check_always(rule: Rule) -> checked_rule.Mistakes:
 def _why_always(rule: Rule, condition: Operation) -> str | None:
     """Return why a condition always holds by itself; None if it may not.
 
-    - It compares only literals, and is true.
+    - It has no fields, and is true.
     - It is inverted, and different neighbors would have to be equal.
     - It requires any condition of a group, and one always holds.
     - It requires that not all conditions of a group hold, and two of them

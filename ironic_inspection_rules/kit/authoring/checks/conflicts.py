@@ -133,10 +133,10 @@ class _WritingRule:
                 for length in range(1, len(steps) + 1):
                     self._places_read.add(steps[:length])
         self._decides_first = aftermath.decides_first(rule)
-        # Caches. _aftermaths has the data that this rule leaves, by the
+        # Two caches. _aftermaths has the data that this rule leaves, by the
         # pointer to the action that has run. _conditions_after has the
         # conditions of this rule in the form in which they are decided after
-        # other rules, by their pointer.
+        # other rules, by the pointer to the condition.
         self._aftermaths: dict[str, aftermath.Aftermath] = {}
         self._conditions_after: dict[str, list[aftermath.RuleCondition]] = {}
         # The conditions in the "when" of actions, by the pointer to the

@@ -411,6 +411,9 @@ def check_order(
 ) -> checked_rule.MistakesOfRules:
     """Find plugin data that a rule reads before any rule has written them.
 
+    For example, a rule reads ``{plugin_data.rack}``, and the only rule that
+    writes it has a lower priority, so it runs later.
+
     Names that inspections report are skipped. Rules in audit mode are skipped
     too, because they write nothing.
     """

@@ -369,6 +369,8 @@ def _hint_in_items(use: reach.Use) -> str:
 def find_unknown_name(use: reach.Use) -> UnknownName | None:
     """Find the name in a field that a node, a port or a loop item lacks.
 
+    For ``{node.nmae}`` this is ``nmae``, which is not in :data:`NODE`.
+
     :returns: None if the field may exist, as far as it is known here.
     """
     steps = use.from_roots or ()
@@ -412,7 +414,9 @@ def _check_inspector_fields(
 ) -> checked_rule.Mistakes:
     """Find ``{data[…]}`` and ``node://…`` that can never have a value.
 
-    Only ops of ironic-inspector have such fields.
+    Only ops of ironic-inspector have such fields. A text of their actions is
+    checked for the syntax of ``{data[…]}``, and a path of their conditions,
+    e.g. ``node://nmae``, for the attribute of the node.
     """
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):

@@ -73,7 +73,8 @@ def _check_writes_of_capabilities(
 ) -> checked_rule.Mistakes:
     """Find paths into the capabilities, and values that cannot be their text.
 
-    An example of such a path is ``properties/capabilities/boot_mode``.
+    A path into them is ``/properties/capabilities/boot_mode``. A value that
+    cannot be their text is, for example, a mapping.
     """
     for write, steps in effects.writes_at_paths(action):
         if write.kind != 'node':

@@ -222,7 +222,8 @@ def unused(
     """Find tables and columns that nothing reads.
 
     A column counts as read if a rule reads it or the whole row, if it is part
-    of the key, or if the table expects a value of machines in it.
+    of the key, or if the table expects a value of machines in it. The columns
+    of an unread table are not reported.
     """
     # The columns that rules read, by the name of the table.
     columns_read: dict[str, set[str]] = {}

@@ -505,6 +505,9 @@ class _InspectorConverter(rule.Conversion):
     def _convert_action(self, action: InspectorOperation) -> Operation:
         """Convert one action to the op that does the same here.
 
+        The ops set or extend an attribute, set a capability, fail the
+        inspection, or add or remove a trait.
+
         :raises: :class:`Inconvertible` if the action cannot be converted.
         """
         args = action['args']

@@ -211,6 +211,9 @@ class _StockConverter(rule.Conversion):
     def _convert_condition(self, condition: Operation) -> Operation | bool:
         """Convert one condition, which may have a loop.
 
+        In stock Ironic, the loop decides in which arguments fields are filled
+        in: in all of them inside a loop, and only in some of them outside.
+
         :returns: the new condition; a boolean if the old condition has this
             result on every machine.
         """
