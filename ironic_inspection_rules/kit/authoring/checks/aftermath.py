@@ -90,6 +90,7 @@ class RuleCondition:
         fields: list[interpolation.Field] = []
         for part in self._condition.all:
             if part.op.plugin.NEEDS_VIEW:
+                # The op may read any data.
                 return []
             fields += effects.fields_of_operation(part)
         return fields
@@ -190,6 +191,7 @@ class Aftermath:
         if action.inner and action.pointer != self._carried_out:
             return False
         plugin = action.op.plugin
+        # An op with NEEDS_VIEW may read any data of the machine.
         if action.loops or plugin.FAILS or plugin.NEEDS_VIEW:
             return False
         return action.op.is_ours and not effects.fields_of_operation(action)

@@ -225,6 +225,11 @@ class _WritingRule:
         It matters if both rules write and the last write wins, or if only the
         rule that runs first writes.
 
+        Often neither rule changes what the other reads. Then the order
+        matters unless their conditions exclude each other. Otherwise both
+        orders are examined: one rule may make the conditions of the other true
+        or false, or may end the inspection.
+
         :param write: a write of this rule.
         :param later_write: a write of the later rule, which undoes ``write``.
         """

@@ -350,6 +350,7 @@ def _is_false_if_missing(
             reads_missing = True
     op = condition.op.plugin
     if not reads_missing or op.NEEDS_VIEW:
+        # An op with NEEDS_VIEW may read any data of the machine.
         return False
     if not op.ACCEPTS_MISSING and not op.SEES_MISSING:
         # Such a condition is false, inverted or not, if any field is missing.

@@ -244,6 +244,8 @@ def _read_path_of_inspector(
     '*', 'size')``.
     """
     path = operation.arguments.get('field')
+    # Only conditions of ironic-inspector have an argument "field" in which
+    # braces are not fields.
     is_of_inspector = 'field' in operation.op.plugin.LITERAL
     if not is_of_inspector or not isinstance(path, str):
         return
@@ -277,6 +279,7 @@ def _read_fields_of_inspector(
     Their names are replaced by the names of the same data in Ironic. Texts
     with mistakes are skipped.
     """
+    # FORMATTED names the arguments whose text may have {data[…]}.
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for _pointer, text in checked_rule.texts(
             operation.arguments.get(name)
@@ -318,7 +321,7 @@ def _find_absent_fields_by(
     """Return the fields that a condition states to be missing or null.
 
     For example, if ``is-none`` on ``{node.name}`` holds, this is
-    ``/node/name``.
+    ``/node/name``. The fields of a group follow from the conditions in it.
 
     :param holds: whether the condition holds or does not hold.
     """
@@ -342,7 +345,8 @@ def _find_absent_fields_by(
         if result == result_by_all:
             return set().union(*absent_by_inner)
         return set.intersection(*absent_by_inner)
-    # Examples are "is-none" that holds, and "exists" that does not hold.
+    # The condition is not a group. Examples are "is-none" that holds, and
+    # "exists" that does not hold.
     if _RESULT_WHERE_ABSENT.get(name) == result:
         value = condition.arguments['value']
         if facts.is_field(value):

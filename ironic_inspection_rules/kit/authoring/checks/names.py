@@ -418,10 +418,13 @@ def _check_inspector_fields(
     checked for the syntax of ``{data[…]}``, and a path of their conditions,
     e.g. ``node://nmae``, for the attribute of the node.
     """
+    # FORMATTED names the arguments whose text may have {data[…]}.
     for name in getattr(operation.op.plugin, 'FORMATTED', ()):
         for problem in legacy_text.problems(operation.arguments.get(name)):
             yield operation.pointer_to(name), problem
     path = operation.arguments.get('field')
+    # Only conditions of ironic-inspector have an argument "field" in which
+    # braces are not fields.
     is_of_inspector = 'field' in operation.op.plugin.LITERAL
     if not is_of_inspector or not isinstance(path, str):
         return

@@ -403,6 +403,7 @@ def _find_masked_arguments(
     origins = origin.Origins(rule.rule.vars, action.loop)
     for name, value in action.templates.items():
         if name in action.op.plugin.TELLS:
+            # The argument is a message to people.
             continue
         uses: list[reach.Use] = []
         for field in interpolation.fields(value):
