@@ -41,6 +41,7 @@ from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.rule_set import table_store
+from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.tests import database
 
 DIRECTORY = pathlib.Path(__file__).with_name('releases')
@@ -328,9 +329,12 @@ def _make_rules() -> None:
 
 
 def _make_requests() -> None:
-    queue = database_queue.DatabaseQueue(
-        60.0, lambda session, node, starting: datetime.datetime(2026, 11, 1)
-    )
+    def accept(
+        _session: typing.Any, node_uuid: str, starting: bool
+    ) -> datetime.datetime:
+        return datetime.datetime(2026, 11, 1)
+
+    queue = database_queue.DatabaseQueue(60.0, accept)
     inventory = {'cpu': {'count': 4, 'flags': 'flag ' * 400}}
 
     def post(node: str) -> queue_request.Request:
@@ -406,8 +410,8 @@ def _make_runs() -> None:
         ((None, {}), (b'\x00\xff patch', {'disk s1': began}))
     ):
         database.keep_inspection(
-            {
-                'values': {
+            history.PreparedInspection(
+                values={
                     'uuid': NODES[number],
                     'node_uuid': NODES[0],
                     'created_at': began,
@@ -419,7 +423,7 @@ def _make_runs() -> None:
                     ),
                     'patch': patch,
                 },
-                'began': [
+                new_stays=[
                     {
                         'identity': f's{number + 1}',
                         'kind': 'disk',
@@ -429,8 +433,8 @@ def _make_runs() -> None:
                         'ended_at': None,
                     }
                 ],
-                'ended': ended,
-            }
+                end_times=ended,
+            )
         )
 
 
