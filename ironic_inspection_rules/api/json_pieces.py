@@ -240,6 +240,7 @@ class Parser:
         self._text = ''.join(texts)
         self._position = 0
         # Check the depth before parsing, because parsers recurse.
-        if budget.is_deeper(self._text.encode(), self._depth - self._level):
+        depth_left = self._depth - self._level
+        if not budget.is_within_depth(self._text.encode(), depth_left):
             raise TooDeep
         return True

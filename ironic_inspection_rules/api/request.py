@@ -23,6 +23,7 @@ import itertools
 import json
 import math
 import mmap
+import sys
 from typing import Any
 import uuid
 
@@ -116,10 +117,9 @@ def guard(request: webob.Request, app: Callable) -> Any:
     if may_be_large:
         environ[_BODY] = sent
         sent = b''
-    elif not is_limited_by_ironic and budget.is_deeper(
-        bytes(sent), body_limit.depth()
-    ):
-        raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
+    elif not is_limited_by_ironic:
+        if not budget.is_within_depth(bytes(sent), body_limit.depth()):
+            raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
     # The application reads so many bytes. A body that came in chunks had no
     # length before, and a body that was put aside is empty now.
     environ['CONTENT_LENGTH'] = str(len(sent))
@@ -324,9 +324,19 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
         document = None
         if text:
             document = reader.decoder.decode(text)
-    except (ValueError, RecursionError) as exc:
+    except (json.JSONDecodeError, UnicodeError, RecursionError) as exc:
         raise exceptions.Invalid(
             _('The request is not valid JSON: %s') % exc
+        ) from exc
+    except ValueError as exc:
+        # Python limits the number of digits of an integer. Its own message
+        # advises to call a function of Python.
+        raise exceptions.Invalid(
+            _(
+                'The request is not valid JSON: a number has more than %d '
+                'digits'
+            )
+            % sys.get_int_max_str_digits()
         ) from exc
     # The reader has collected what Python's parser accepts but the API
     # refuses.
@@ -365,7 +375,7 @@ def _parse_large(sent: memoryview) -> Any:
         # whole, to get a better error.
         with contextlib.suppress(ValueError, RecursionError):
             return _parse_pieces(sent)
-    if budget.is_deeper(bytes(sent), body_limit.depth()):
+    if not budget.is_within_depth(bytes(sent), body_limit.depth()):
         raise exceptions.Invalid(_TOO_DEEP)
     return parse(bytes(sent))
 
@@ -418,7 +428,6 @@ class _Reader:
             object_pairs_hook=build_object,
             parse_float=self.read_float,
             parse_constant=self.read_float,
-            parse_int=_read_integer,
         )
 
     def read_float(self, text: str) -> float:
@@ -447,16 +456,6 @@ class _Reader:
             # Only the first double name is reported.
             self.doubled.append((decoded, double_names[0]))
         return decoded
-
-
-def _read_integer(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as exc:
-        # Python limits the number of digits that it converts.
-        raise ValueError(
-            _('a number of %d characters has too many digits') % len(text)
-        ) from exc
 
 
 def _problem_of_double_member(

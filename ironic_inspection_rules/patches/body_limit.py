@@ -94,7 +94,7 @@ def allow_size_of_inspection_data(ending: str) -> None:
 def count_depth_fast() -> None:
     """Replace Ironic's function that checks the depth with a faster one."""
     if IS_OF_IRONIC and name.are_available((CHECK_DEPTH,)):
-        CHECK_DEPTH.replace_with(_check_depth)
+        CHECK_DEPTH.replace_with(budget.is_within_depth)
 
 
 def depth() -> int:
@@ -128,11 +128,6 @@ def find_size_limit(path: str) -> SizeLimit:
     if IS_OF_IRONIC:
         option_of_ironic = f'[api]{option}'
     return SizeLimit(most_bytes=kibibytes * 1024, option=option_of_ironic)
-
-
-def _check_depth(raw: bytes, max_depth: int) -> bool:
-    """Return whether the nesting of a body is at most ``max_depth``."""
-    return not budget.is_deeper(raw, max_depth)
 
 
 def _is_inspection_path(path: str) -> bool:

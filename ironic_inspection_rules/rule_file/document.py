@@ -203,7 +203,7 @@ def _read_json(path: str, text: str) -> typing.Any:
     :raises: :class:`.exceptions.InvalidDocument` for a number that is not
         finite.
     """
-    if budget.is_deeper(text.encode(), yaml_text.DEPTH):
+    if not budget.is_within_depth(text.encode(), yaml_text.DEPTH):
         return None
     # This function is called for every number with a fraction or an exponent,
     # and for NaN and Infinity.

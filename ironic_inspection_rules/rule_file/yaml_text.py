@@ -222,7 +222,8 @@ def parse_nodes(text: str) -> list[yaml.Node]:
         # libyaml has its own limit for the depth, with another message. It
         # reads ahead, so it may reach its limit before ours is reached.
         text_before = text[: exc.problem_mark.index + 1]
-        if budget.is_deeper(text_before.encode(errors='replace'), DEPTH):
+        read_so_far = text_before.encode(errors='replace')
+        if not budget.is_within_depth(read_so_far, DEPTH):
             exc.problem = _TOO_DEEP
         raise
     loader = Loader

@@ -366,8 +366,8 @@ _NO_BRACKETS = re.compile(
 _OPENING = b'[{'
 
 
-def is_deeper(text: bytes, limit: int) -> bool:
-    """Return whether lists and objects are nested deeper than a limit.
+def is_within_depth(text: bytes, limit: int) -> bool:
+    """Return whether lists and objects are nested no deeper than a limit.
 
     This does not parse the text. Parsers use recursion, and Ironic's threads
     have such a small stack that a deep document would end the process instead
@@ -384,5 +384,5 @@ def is_deeper(text: bytes, limit: int) -> bool:
         else:
             depth -= 1
         if depth > limit:
-            return True
-    return False
+            return False
+    return True

@@ -106,7 +106,7 @@ class BodyTestCase(base.TestCase):
         for text in (b'9' * 5000, b'[' * 100_000):
             self.assertRaises(exceptions.Invalid, self.read, text)
         self.assertIn(
-            'a number of 5001 characters has too many digits',
+            'a number has more than 4300 digits',
             str(
                 self.assertRaises(
                     exceptions.Invalid,
@@ -227,7 +227,7 @@ class LargeBodyTestCase(base.IronicTestCase):
             (b'{"a": {}, "b": {"c": 0, "c": 1}}', ' (/b/c)'),
             (b'{"a": [0, 1 2]}', '(char 100012)'),
             (b'{"a": "\\x"}', '(char 100007)'),
-            (b'{"a": -' + b'9' * 5000 + b'}', 'a number of 5001 '),
+            (b'{"a": -' + b'9' * 5000 + b'}', 'a number has more than 4300 '),
         ):
             exc = self.assertRaises(
                 exceptions.Invalid, self.read, self.WHITE + text

@@ -11,6 +11,7 @@ import hypothesis
 from hypothesis import strategies as st
 from ironic.conf import api
 
+from ironic_inspection_rules.engine.language import budget
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.tests.unit import base
 
@@ -125,7 +126,7 @@ class DepthTestCase(base.IronicTestCase):
 
         self.assertIn('check_depth', stock)
         self.assertIs(
-            body_limit._check_depth, body_limit.json_depth.check_depth
+            budget.is_within_depth, body_limit.json_depth.check_depth
         )
 
 

@@ -180,35 +180,37 @@ class NestingTestCase(base.TestCase):
             json.dumps(document),
             json.dumps(document, ensure_ascii=False),
         ):
-            self.assertFalse(budget.is_deeper(text.encode(), depth))
+            self.assertTrue(budget.is_within_depth(text.encode(), depth))
             if depth:
-                self.assertTrue(budget.is_deeper(text.encode(), depth - 1))
+                self.assertFalse(
+                    budget.is_within_depth(text.encode(), depth - 1)
+                )
 
     def test_what_is_closed_is_no_depth(self):
         for pair in (b'[],', b'{},', b'[[]],', b'{"a":[]},'):
             text = b'[' + pair * 9 + b'[[[1]]]]'
-            self.assertFalse(budget.is_deeper(text, 4), pair)
-            self.assertTrue(budget.is_deeper(text, 3), pair)
+            self.assertTrue(budget.is_within_depth(text, 4), pair)
+            self.assertFalse(budget.is_within_depth(text, 3), pair)
 
     @hypothesis.given(st.binary(), st.integers(1, 5))
     def test_of_anything_something_is_told(self, text, limit):
-        self.assertIsInstance(budget.is_deeper(text, limit), bool)
+        self.assertIsInstance(budget.is_within_depth(text, limit), bool)
 
     def test_what_is_opened_and_never_closed_counts(self):
-        self.assertTrue(budget.is_deeper(b'["",' * 100_000, 99_999))
-        self.assertFalse(budget.is_deeper(b'[],' * 100_000, 1))
+        self.assertFalse(budget.is_within_depth(b'["",' * 100_000, 99_999))
+        self.assertTrue(budget.is_within_depth(b'[],' * 100_000, 1))
 
     def test_brackets_in_strings_and_behind_escapes_do_not_count(self):
         for text in (rb'"[[["', rb'"\"[[["', rb'"\\\"[[["', b'"[[[', b'"[\\'):
-            self.assertFalse(budget.is_deeper(text, 0), text)
+            self.assertTrue(budget.is_within_depth(text, 0), text)
         for text in (rb'"\\"[', rb'\"["[', b'""[', b'"\\\xff"{'):
-            self.assertTrue(budget.is_deeper(text, 0), text)
+            self.assertFalse(budget.is_within_depth(text, 0), text)
 
     @hypothesis.given(st.text('"\\[]{}, a\u00e4'), st.integers(0, 4))
     def test_it_counts_as_byte_by_byte(self, text, limit):
         self.assertEqual(
-            counted(text.encode()) > limit,
-            budget.is_deeper(text.encode(), limit),
+            counted(text.encode()) <= limit,
+            budget.is_within_depth(text.encode(), limit),
         )
 
     def test_parts_of_a_text_take_no_memory_of_their_own(self):
@@ -219,7 +221,7 @@ class NestingTestCase(base.TestCase):
         for text in (escapes, strings, brackets):
             tracemalloc.start()
             try:
-                budget.is_deeper(text, 1)
+                budget.is_within_depth(text, 1)
                 _now, peak = tracemalloc.get_traced_memory()
             finally:
                 tracemalloc.stop()
