@@ -174,13 +174,13 @@ def drop() -> int:
 def check() -> int:
     """Print the problems that keep services from running inspection rules.
 
-    This sub-command reads everything that a service reads when it starts, and
-    tries to connect to the coordination service. It changes nothing. It also
-    prints remarks, which do not keep rules from running, e.g. that one phase
-    does not run.
+    This sub-command loads options and rules as a service does when it starts.
+    If the queue or the PXE filter is configured, it also tries to connect to
+    the coordination service. It changes nothing. It also prints remarks, e.g.
+    that the rules of one phase do not run.
 
-    :returns: the exit code: 1 if services would not start or would not run
-        rules; 0 if there are no problems or only remarks.
+    :returns: the exit code: 1 if there are problems, e.g. if services would
+        not start; 0 if there are none, or only remarks.
     """
     # Import these modules here, because they load drivers, which most
     # sub-commands do not need.

@@ -249,9 +249,9 @@ def _is_error(error: Exception | None) -> bool:
 
 
 def _shorten(value: Any) -> str:
-    """Return a value as JSON text of at most 200 characters and an ellipsis.
+    """Return a value as JSON text, which is cut off after 200 characters.
 
-    It is printed in a cell of a table.
+    It is part of a line that is printed.
     """
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
     if len(text) <= _LONGEST_VALUE:

@@ -266,8 +266,9 @@ class _Column:
 
         ``="007"`` is read as the text ``007``, as spreadsheets show it.
 
-        :returns: the value. If the text does not have the type, it is returned
-            unchanged, and the check of the table reports it.
+        :returns: the value; None for an empty cell, unless the column is text.
+            If the text does not have the type, the text is returned, and the
+            check of the table reports it.
         :raises: :class:`.exceptions.OperationError` for a formula.
         """
         # In columns such as "rack" and "model", the same values occur often.

@@ -213,9 +213,11 @@ def _find_proofs(rule: dict[str, typing.Any]) -> Iterator[Problem]:
 
     - the rule has a field that Ironic's API adds to its answers, e.g.
       ``links``;
-    - an action on plugin data has an argument that Ironic's API adds;
-    - a regular expression matches a field together with its braces, because
-      stock Ironic leaves a missing field as it is written.
+    - an action on plugin data has an argument that Ironic's API adds, see
+      :func:`_has_plugin_data`;
+    - a regular expression matches a field together with its braces, see
+      :func:`_matches_field_in_braces`. It is only found if the arguments are a
+      mapping.
 
     :returns: problems with the pointer to the proof. Their text is the end of
         the sentence "this is a rule of stock Ironic, …".

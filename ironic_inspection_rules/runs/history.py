@@ -357,12 +357,14 @@ def stored(document: Document) -> Document | None:
 
 
 def stored_before(node_uuid: str, before: int) -> Document | None:
-    """Return the data that rules of an inspection read as ``previous``.
+    """Return what rules of an inspection may have read as ``previous``.
 
-    These are the data that the last successful inspection before it stored.
+    These are the data that the last successful inspection before it stored, if
+    that one is kept; otherwise those of an earlier one that is kept.
 
     :param before: the ``id`` of the row of the inspection.
-    :returns: ``inventory`` and ``plugin_data``; None if nothing is kept.
+    :returns: ``inventory`` and ``plugin_data``; None if no successful
+        inspection before it is kept.
     """
     for _row, document in read_back(node_uuid, before):
         stored_data = stored(document)

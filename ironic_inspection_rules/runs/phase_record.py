@@ -73,7 +73,11 @@ KINDS = ('rules', 'reverted', 'audit')
 """The lists of rules in a record."""
 
 LONGEST_RECORD = 1 << 20
-"""Maximum length of all paths and values of one phase together, as JSON."""
+"""Length of all paths and values of a phase after which no change is kept.
+
+In characters of JSON. The last change may exceed it, because the length of its
+values is only known later. Confirmed values are counted separately.
+"""
 
 MOST_CHANGES = 10_000
 """Maximum number of changes of one phase that are kept."""

@@ -37,7 +37,7 @@ from ironic_inspection_rules.runs import phase_record
 SAME, DIFFERENT, INCOMPARABLE = 'same', 'different', 'incomparable'
 
 UNKNOWN = 'unknown'
-"""The result of an inspection that would have continued."""
+"""The result of an inspection that failed then, and may not fail now."""
 
 Plans = Mapping[str, Sequence[compiler.CompiledRule]]
 """The compiled rules to run, by phase."""

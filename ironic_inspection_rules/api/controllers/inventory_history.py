@@ -181,8 +181,8 @@ def find_part(query: Answer) -> Answer:
     """Return in which nodes a part has been, and when.
 
     For example, ``{'parts': [{'id': 'S3Z8NB0K', 'kind': 'disk', 'node': UUID,
-    'from': TIME, 'to': None}]}``. Nodes that the caller may not see are left
-    out.
+    'from': TIME, 'to': None}]}``. Of the newest 1000 stays of the part, those
+    in nodes that the caller may not see are left out.
 
     :param query: ``id`` is the serial number, WWN or MAC address of the part.
     """

@@ -261,9 +261,10 @@ def _convert_number(text: str) -> int | float:
 
 
 def _unescape(string: re.Match[str]) -> str:
-    """Return the text of a string without its quotes and backslashes.
+    """Return the text of a string, without its quotes and escapes.
 
-    For example, ``'it\\'s'`` gives ``it's``.
+    For example, ``'it\\'s'`` gives ``it's``. A backslash that begins no escape
+    stays: ``'\\d'`` gives ``\\d``.
 
     :param string: a match of :data:`_STRING`.
     """

@@ -100,7 +100,7 @@ def mend_text(
     """Return the corrected text of a file, and the changes that were made.
 
     A corrected name may reveal another mistake, so the text is read and
-    corrected again until nothing is left to correct.
+    corrected again until nothing is left to correct, at most 10 times.
 
     :raises: :class:`.exceptions.InvalidDocument` if it is not a file of rules.
     """

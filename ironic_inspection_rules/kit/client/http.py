@@ -260,7 +260,8 @@ def _describe_answer(response: Any) -> str:
     The description is the end of the sentence "The answer from URL …":
 
     - ``is empty``;
-    - ``has the members "versions", "id"`` for JSON;
+    - ``has the members "versions", "id"`` for a JSON object with members;
+    - ``is [1, 2]`` for any other JSON;
     - ``is no JSON ("502 Bad Gateway")`` for anything else, e.g. for the page
       of a proxy with ``<h1>502 Bad Gateway</h1>``.
     """
@@ -279,6 +280,7 @@ def _describe_value(value: Any) -> str:
     """Describe a JSON value by the names of its members, or by its text.
 
     - ``{"versions": [], "id": 1}`` gives ``has the members "versions", "id"``.
+      Only the first five members are named.
     - ``[1, 2]`` gives ``is [1, 2]``; a long text is cut off.
     """
     if isinstance(value, dict) and value:

@@ -738,7 +738,10 @@ def parse(questions: str) -> list[str]:
 def _parse_place(path: str) -> data_path.Path:
     """Return a path with its root, e.g. ``('node', 'name')`` for ``/name``.
 
-    The path may already begin with a root, e.g. ``/plugin_data/rack``.
+    The path may already begin with one of the roots ``node``, ``plugin_data``
+    and ``ports``, e.g. ``/plugin_data/rack``.
+
+    :raises: :class:`.exceptions.OperationError` if it is not a path.
     """
     place = data_path.parse(path)
     if place[0] in ('node', 'plugin_data', 'ports'):

@@ -198,8 +198,8 @@ def _meaning_of_path(
         ]
         has_item = any(path != text for path in paths_of_items)
         if has_item:
-            # These paths no longer contain {item}, so they do not depend on
-            # the loop.
+            # These paths no longer contain {item}. A field such as
+            # {item | lower} stays, and is compared as it is written.
             return _PathsOfItems(
                 _meaning_of_path(path, loop=None) for path in paths_of_items
             )

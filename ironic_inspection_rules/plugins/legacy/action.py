@@ -369,8 +369,8 @@ def _refuse_masked_fields(
         return
     real_data = document.InspectorData(target.roots)
     for name, steps in fields:
-        # The last name in the field determines whether its value is secret,
-        # e.g. "ipmi_password". The field "{data}" has no such name.
+        # The last name in the field, e.g. "ipmi_password", only matters if the
+        # secret itself reads "******". The field "{data}" has no such name.
         key = None
         if steps:
             key = steps[-1]

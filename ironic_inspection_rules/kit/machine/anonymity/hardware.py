@@ -150,11 +150,12 @@ class Hardware:
         return bytes.fromhex(self._replace_number(octets.hex()))
 
     def _replace_number(self, number: str) -> str:
-        """Replace the digits of a WWN that follow the number of its vendor.
+        """Replace the digits of a number that follow the number of its vendor.
 
-        In ``5002538e40a1b2c3`` the vendor is ``002538``, which follows the 5
-        of the form. If so few digits follow the vendor that they could be
-        guessed, all digits are replaced.
+        In the WWN ``5002538e40a1b2c3`` the vendor is ``002538``, which follows
+        the 5 of the form. If the first digit is not of a form, the first six
+        digits are the vendor. If fewer than four digits follow the vendor,
+        they could be guessed, so all digits are replaced.
         """
         vendor_length = _END_OF_VENDOR_BY_FIRST_DIGIT.get(
             number[0], _DIGITS_OF_VENDOR_IN_EUI

@@ -2,9 +2,10 @@
 
 """Decide by the names of fields which fields of machines are compared.
 
-Serial numbers, addresses, names and times are unique to a machine, and are
-never compared. The words in the name of a field say what its value is. For
-example, ``SerialNumber`` has the words "serial" and "number".
+The words in the name of a field say what its value is. For example,
+``SerialNumber`` has the words "serial" and "number". Serial numbers,
+addresses, names and times are unique to a machine, and are not compared,
+unless another word says that they are of a model, a version or a firmware.
 """
 
 import functools
@@ -198,7 +199,7 @@ def is_compared(name: str) -> bool:
     if 'version' in words_of_name:
         # Drivers are part of the ramdisk, not of the machine.
         return 'driver' not in words_of_name
-    # The words that say that the value is unique to a machine.
+    # The words that say that the value is unique to a machine, or changes.
     individual = words_of_name & _WORDS_OF_ONE_MACHINE
     if individual == {'id'} and words_of_name & _WORDS_FOR_MODEL_ID:
         # ``product_id`` is the same for all devices of a model.
@@ -206,7 +207,8 @@ def is_compared(name: str) -> bool:
     if individual:
         return False
     if 'name' in words_of_name:
-        # A ``name`` is unique to a machine, but a ``product_name`` is not.
+        # ``product_name`` is the same for all machines of a model, but any
+        # other name may be unique to a machine.
         return bool(words_of_name & _WORDS_FOR_MODEL_NAME)
     return True
 

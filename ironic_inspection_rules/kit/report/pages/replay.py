@@ -231,8 +231,8 @@ def _build_groups_card(
 ) -> page.Card | None:
     """Build the card of differences; None if there are none.
 
-    A difference has a link to its inspections, their results, the names of
-    some machines, and the changes.
+    A difference has a link to its inspections, their results, the names of at
+    most three machines, and what a click on each of its inspections shows.
 
     :param groups: for every difference, the positions of its runs in ``runs``,
         e.g. ``[[0, 2], [1]]``.
@@ -249,7 +249,7 @@ def _build_groups_card(
         text = ', '.join(names[:_MAX_NAMES])
         if len(names) > _MAX_NAMES:
             text += ' …'
-        # All runs of a group have the same results and changes.
+        # All runs of a group have the same tag, and open the same parts.
         first_run = runs[group[0]]
         items.append(
             page.Item(
