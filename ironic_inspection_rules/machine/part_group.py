@@ -86,7 +86,7 @@ class _SlotClaims:
 
     A source claims a slot when it reports a part there. If two sources claim
     the same slot, they are assumed to report the same part, even if one of
-    them reports no identity.
+    them reports no identity. An unknown slot, None, is claimed like any other.
     """
 
     def __init__(self) -> None:

@@ -109,7 +109,8 @@ def compare(
     """Compare the data of a machine with its row in the table.
 
     - The result has no key if the machine has none, or has a placeholder of
-      its vendor instead, e.g. ``Default string``.
+      its vendor instead, e.g. ``Default string``. A key such as ``0000`` is a
+      placeholder unless a row has it.
     - It has no differences if no row has the key.
     - Otherwise it has the columns in which the machine differs from its row.
       The values of secret columns are masked.

@@ -149,7 +149,8 @@ class Coverage:
         or the cause in :data:`CAUSES` why it did not run. Undoing an action is
         not counted.
     :ivar problems: the reasons why files cannot be read.
-    :ivar broken: the number of machines on which a rule has an error.
+    :ivar broken: the number of machines whose inspection ends with an error in
+        a rule.
     :ivar keys: the rows that rules looked up, as pairs of table and key.
     :param rules: the rules, in the order of reports.
     :param tables: the tables that the rules read, by name.

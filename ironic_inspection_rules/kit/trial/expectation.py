@@ -152,7 +152,7 @@ def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
     """
     if not isinstance(expected, dict):
         return False
-    # If there is no error, the expressions are matched with an empty text.
+    # Any other value, e.g. no error, is matched like an empty text.
     text = ''
     if isinstance(value, str):
         text = value
@@ -333,7 +333,8 @@ def _order_fields(change: typing.Any) -> typing.Any:
     """Order the fields of a change: object, op, path and value.
 
     Then a change in a file has the same line as the change of a machine,
-    regardless of the order in which its author wrote the fields.
+    regardless of the order in which its author wrote the fields. A missing
+    field becomes null, and fields with other names are left out.
 
     :param change: a change in a file of expectations, which may not be a
         mapping.

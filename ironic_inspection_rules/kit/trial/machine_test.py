@@ -77,10 +77,11 @@ class Nodes:
     """The nodes on which machines are tried.
 
     :param path: a file with a node for all machines, see :func:`load_node`, or
-        a directory with one node file per inventory, with the same name. A
-        machine without a node file gets a new node. Without a path, all
-        machines get new nodes.
-    :raises: :class:`.exceptions.InvalidDocument` if the file has no node.
+        a directory with one node file per inventory, with the same name up to
+        its ending. A machine without a node file gets a new node. Without a
+        path, all machines get new nodes.
+    :raises: :class:`.exceptions.InvalidDocument` if the file is not valid, see
+        :func:`load_node`, or if the directory has no files.
     """
 
     def __init__(self, path: str | None = None) -> None:
@@ -102,6 +103,8 @@ class Nodes:
         """Return the node of a machine.
 
         :param inventory: the file of the machine, e.g. ``machines/a.json``.
+        :raises: :class:`.exceptions.InvalidDocument` if its file in the
+            directory is not valid, see :func:`load_node`.
         """
         stem = pathlib.Path(inventory).stem
         node_file = self._file_by_stem.get(stem)
@@ -293,9 +296,10 @@ def compile_opened(
 
 
 def find_inventories(paths: typing.Iterable[str]) -> list[str]:
-    """List the files among the paths, and the files in directories.
+    """List the paths of files, and the YAML and JSON files in directories.
 
-    :raises: :class:`.exceptions.InvalidDocument` if there are no files.
+    :raises: :class:`.exceptions.InvalidDocument` for a directory without such
+        files.
     """
     # pathlib normalizes "./machines" to "machines", so that the same file is
     # only tried once.
@@ -316,7 +320,7 @@ def load_node(path: str | None) -> Node:
         {"name": "rack1-u12", "traits": ["CUSTOM_GPU"]}
         {"node": {"name": "rack1-u12"}, "ports": [{"address": …}]}
 
-    Attributes that are missing in the file get their defaults.
+    Attributes of the node that are missing in the file get their defaults.
 
     :param path: the path of the file; None for a new node.
     :raises: :class:`.exceptions.InvalidDocument` if the file is not a mapping,
@@ -368,7 +372,7 @@ def load_facts(path: str, node: Node) -> working_copy.Facts:
     """Read the facts of a machine: inventory, plugin data, node and ports.
 
     If the file of the node does not mention ports, the node gets a port for
-    every interface, as created by Ironic's hook ``ports``.
+    every interface, see :func:`ports`.
 
     :param path: the file with the inventory of the machine.
     :raises: :class:`.exceptions.InvalidDocument` if the file has no inventory.
@@ -480,9 +484,10 @@ def ports(
 ) -> tuple[dict[str, typing.Any], ...]:
     """Return ports for the interfaces of an inventory that have an address.
 
-    Ironic's hook ``ports``, which runs before the rules, does the same. An
-    interface ``{'mac_address': '52:54:00:00:00:01'}`` gives a port ``{…,
-    'address': '52:54:00:00:00:01'}``, with defaults for all other fields.
+    Ironic's hook ``ports``, which runs before the rules, creates ports as
+    well, but only for the interfaces that its options select. An interface
+    ``{'mac_address': '52:54:00:00:00:01'}`` gives a port ``{…, 'address':
+    '52:54:00:00:00:01'}``, with defaults for all other fields.
     """
     interfaces = inventory.get('interfaces')
     if not isinstance(interfaces, list):

@@ -36,7 +36,7 @@ IN_USE = 'in_use'
 _RESOURCE_CLASS = 'resource_class'
 _OUT_OF_SERVICE = ('maintenance', 'retired')
 _CHANGED_FIELDS = (_RESOURCE_CLASS, *_OUT_OF_SERVICE)
-"""The fields of a node that rules change, in addition to its traits."""
+"""Those of :data:`FIELDS` that rules may change, except the traits."""
 
 _TRAIT = 'traits'
 _FAILED = 'failed'
@@ -71,9 +71,9 @@ class _Offer:
 class Capacity:
     """Count the nodes that can take flavors, node by node.
 
-    A node cannot take any flavor if its inspection would fail, or if rules put
-    it into maintenance. Changes by sensitive rules are ignored, because the
-    answers do not contain them.
+    A node cannot take any flavor if its inspection would fail, or if it has no
+    instance and rules put it into maintenance. Changes by sensitive rules are
+    ignored, because the answers do not contain them.
     """
 
     def __init__(self, flavors: Iterable[flavor.Flavor]) -> None:
@@ -98,10 +98,10 @@ class Capacity:
     def as_list(self) -> list[dict[str, Any]]:
         """Return the counts of all flavors as plain JSON data.
 
-        A flavor has its ``name``; the numbers of nodes ``before`` and
-        ``after`` the rules, by use; the ``loss`` in percent; and the nodes
-        that are ``lost`` or ``gained``. ``rules`` of such a node are the UUIDs
-        of the rules that caused this.
+        A flavor has its ``name``, its ``problem`` and its ``ignored`` extra
+        specs; the numbers of nodes ``before`` and ``after`` the rules, by use;
+        the ``loss`` in percent; and the nodes that are ``lost`` or ``gained``.
+        ``rules`` of such a node are the UUIDs of the rules that caused this.
         """
         return [counts.as_dict() for counts in self._counts]
 

@@ -42,9 +42,10 @@ class Flavor:
         flavor.
     :ivar required: traits that a node must have.
     :ivar forbidden: traits that a node must not have.
-    :ivar problem: why no node can take the flavor.
+    :ivar problem: why no node can take the flavor; None if nodes can.
     :ivar ignored: extra specs that do not concern Placement, e.g.
-        ``capabilities:…``, which Nova's own filters read.
+        ``capabilities:…``, which Nova's own filters read, or whose value is
+        invalid.
     """
 
     name: str
@@ -177,7 +178,7 @@ def normalize(resource_class: str | None) -> str | None:
     """Return a resource class in the form of Placement.
 
     ``large-1`` becomes ``CUSTOM_LARGE_1``, like ``normalize_rc_name`` of
-    ``nova.utils``.
+    ``nova.utils``. An empty name becomes None.
     """
     if not resource_class:
         return None

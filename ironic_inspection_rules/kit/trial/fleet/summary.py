@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 OK = 'ok'
 FAILED = 'failed'
 NOT_TRIED = 'error'
-"""The result of a machine that has no data to try rules on."""
+"""The result of a machine on which the rules could not be tried."""
 
 TRAIT = 'traits'
 RESOURCE_CLASS = 'resource_classes'
@@ -90,8 +90,8 @@ class _Outcome(NamedTuple):
 class Summary:
     """Count what rules would do, machine by machine.
 
-    :param rules: the rules that are tried, with ``uuid``, ``description`` and
-        ``phase``.
+    :param rules: the rules that are tried, with ``uuid``, ``description``,
+        ``phase``, ``priority`` and ``mode``.
     :param compared: whether entries contain only the differences from the
         rules in force.
     :ivar results: the number of machines by their result.
@@ -119,7 +119,9 @@ class Summary:
         self.groups = FleetGroups()
 
     def add(self, entry: Plain, node: Plain) -> None:
-        """Count a machine, and group it if the rules would change something.
+        """Count a machine, and group it if the rules would change or fail it.
+
+        In a comparison, it is grouped if its result differs.
 
         :param entry: the entry of the machine in an answer of Ironic, with the
             result, the rules that matched, and the changes.
