@@ -66,7 +66,8 @@ def _find_common_sizes(
 ) -> dict[tuple[str, str], _Sizes]:
     """Find the common sizes that replace nearly equal sizes.
 
-    For example, ``{('disk', 'size'): {960100: 960000}}``.
+    For example, ``{('disk', 'size'): {960100: 960000}}``. Any attribute that
+    is a large number counts as a size.
 
     :param counted_lists: lists of parts, and how many machines have them.
     :returns: common sizes, by kind of parts and name of the attribute.

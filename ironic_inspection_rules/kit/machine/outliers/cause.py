@@ -290,7 +290,8 @@ def _is_explained(
     * the firmware of parts, by a difference of these parts. But a missing part
       does not explain that the machine has a firmware that its peers lack,
     * benchmarks and flags of the processor, by another model of the processor,
-    * other benchmarks, by a changed part of the kind that was measured.
+    * other benchmarks, except those of the memory, by a changed part of the
+      kind that was measured.
 
     :param difference: the difference of the field.
     :param fields: the differences of all fields.

@@ -153,7 +153,8 @@ def compare(sketches: Sequence[sketch.Sketch], min_peers: int) -> Differences:
     """
     differences: Differences = {}
     for path, column in text_columns(sketches):
-        # It is None if the texts vary too much for any to be normal.
+        # It is None if too few machines report a text, or if the texts vary
+        # too much for any to be normal.
         normal = norm.find_norm(column, min_peers)
         if normal is None:
             continue
@@ -179,7 +180,8 @@ def _find_range(
     """Return the normal number of a field, and the machines far from it.
 
     :param amounts: the number of every machine; NaN if it reports nothing.
-    :returns: None if the numbers vary too much for any to be normal.
+    :returns: None if too few machines report a number, or if the numbers vary
+        too much for any to be normal.
     """
     if not peer_difference.is_measured(path):
         return norm.find_range_of_counts(amounts, min_peers)

@@ -257,8 +257,8 @@ def common_name(name: str) -> str:
 def is_common_text(text: str) -> bool:
     """Return whether several machines may have a text.
 
-    Machines do not share addresses, UUIDs, paths, URLs or times, and hardly
-    ever a text of more than 200 characters.
+    Machines do not share addresses, UUIDs, paths of devices, URLs or times,
+    and hardly ever a text of more than 200 characters.
     """
     if len(text) > _MAX_TEXT_LENGTH:
         return False

@@ -224,7 +224,7 @@ def rate_oddness(
     :param normal_count: the number of peers that have the normal value.
     :param reporting_count: the number of peers that report the value.
     :param far: the distance of a number from normal numbers; 1 for other
-        values.
+        values. Twice the distance is one more bit.
     """
     # At least the machine itself is odd, even if the counts say otherwise.
     odd_peers = max(1, reporting_count - normal_count)

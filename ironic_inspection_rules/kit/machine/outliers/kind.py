@@ -386,9 +386,9 @@ class _Assignment:
 
         :param index: the index of the machine.
         :param population: the number of the population.
-        :returns: the share of the votes, then whether the best feature agrees,
-            then the negative distance in numbers, then the size of the
-            population.
+        :returns: the votes, at most one for every kind of fields; then whether
+            the best feature agrees, then the negative distance in numbers,
+            then the size of the population.
         """
         votes = 0.0
         for voters in self._voters.values():

@@ -18,7 +18,7 @@ import statistics
 import typing
 
 NEARLY_ALL = 0.75
-"""Least share of peers that have a normal value. A fifth of them may be
+"""Least share of peers that have a normal value. A quarter of them may be
 broken."""
 
 QUARTER = 0.25
@@ -135,7 +135,8 @@ class Odd:
     """A number that is far from the numbers of the peers.
 
     :param index: the index of the machine among its peers.
-    :param far: the distance from the median, as a multiple of the limit.
+    :param far: the distance from the median, as a multiple of the limit; 2 for
+        a count.
     """
 
     index: int
@@ -151,7 +152,7 @@ class Range:
     :param count: the number of peers that have this number, or are near the
         median.
     :param of: the number of peers that report a number.
-    :param odd: the numbers that are far from ``value``.
+    :param odd: the numbers that are far from all normal numbers.
     """
 
     value: float
@@ -195,7 +196,7 @@ def find_range_of_measurements(
     """Return the normal measurement, and the machines far from it.
 
     The median is normal, because no two measurements are equal, e.g. of the
-    speed of a disk.
+    speed of a disk. If the median is 0, the numbers are compared as counts.
 
     :param values: the numbers of the peers; NaN if a peer reports nothing.
     :param min_peers: the number of peers that must report a number.

@@ -88,7 +88,8 @@ class GroupNorm:
     """The normal machines of a group of peers; equal machines are stored once.
 
     :ivar keys: the values that all peers have, by path. A path has several
-        values if some machines do not report their board.
+        values if some machines do not report their board, or if firmware pads
+        a value with different blanks.
     :ivar machines: the data that profiles compare, by their text.
     """
 

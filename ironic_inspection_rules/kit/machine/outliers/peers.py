@@ -137,7 +137,7 @@ class Result:
 
     @property
     def normal(self) -> int:
-        """The number of machines that are not odd."""
+        """The number of compared machines that are not odd."""
         odd = {outlier.machine for outlier in self.findings}
         return sum(group.size for group in self.groups) - len(odd)
 

@@ -329,7 +329,7 @@ def _collect(
 
     Three kinds of fields are skipped: fields that are unique to one machine,
     such as a serial number, readings that follow the load, such as a
-    temperature, and parts, which are compared in another way.
+    temperature, and all fields below :data:`_PATHS_LEFT_OUT`, such as parts.
 
     :param name: the name of the field; empty for an item of a list.
     :param value: the value of the field; a mapping or a list is searched.
