@@ -75,8 +75,8 @@ class Addresses:
     """Replaces IP addresses and networks.
 
     Addresses that are in one network get replacements that are in one network.
-    Private addresses stay in their private network. All others move to a
-    network that is not in use.
+    Private addresses stay in their private network. All others move to
+    240.0.0.0/4, which is not in use, or to fd00::/8.
     """
 
     def __init__(self, numbers: digits.Digits) -> None:

@@ -107,7 +107,7 @@ def _after_word(parts: list[re.Match[str]]) -> int:
 
     In "iface:10.0.0.1" the run is "face:10.0.0.1". Its beginning could be
     digits, but belongs to the word "iface", which began before the run. The
-    word ends at the first colon. Without a colon, all of the run belongs to
+    word ends at the first single colon. Without one, all of the run belongs to
     the word.
 
     :param parts: the parts of the run, in order.

@@ -42,7 +42,7 @@ def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
     """Compile one pattern that matches wherever any of many patterns matches.
 
     If several patterns match at a place, the pattern of the first edge wins,
-    and of the patterns with this edge the longest.
+    and of the patterns with this edge usually the longest.
 
     :param patterns: lists of patterns, by the characters that must not
         surround a match. A pattern must begin with a letter, a digit or an
@@ -78,7 +78,7 @@ def _join_with_edge(edge: Edge, patterns: list[str]) -> str:
     characters before a match follows the first character, see :class:`Edge`.
 
     :param patterns: the patterns, the longest first. If several match, the
-        first one is used.
+        first one is usually used.
     """
     before, after = edge.value
     rests_by_first: dict[str, list[str]] = {}

@@ -23,7 +23,7 @@ class Digits:
     """Replaces numbers; a number always has the same replacement.
 
     Nothing is stored: the same key gives the same replacements again. Two
-    numbers never get the same replacement.
+    numbers of one sort and with the same bases never get the same replacement.
 
     :param key: a secret; a different key gives different replacements.
     """

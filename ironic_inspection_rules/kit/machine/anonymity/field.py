@@ -103,7 +103,8 @@ def kind_of(name: str, parent: str = '') -> FieldKind:
     """Return the kind of a field, according to its name.
 
     For example, ``NAME`` for ``serial_number`` and ``ADDRESS`` for
-    ``bmc_address``. The first pattern that matches the name decides.
+    ``bmc_address``. The name of a model is of the kind ``VERSION``. Otherwise
+    the first pattern that matches the name decides.
 
     :param name: the name in any notation of machines, e.g. ``serial_number``,
         ``Serial Number`` or ``SerialNumber``.

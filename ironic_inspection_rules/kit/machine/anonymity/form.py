@@ -18,8 +18,8 @@ from ironic_inspection_rules.kit.machine.anonymity import address
 from ironic_inspection_rules.kit.machine.anonymity import digits
 from ironic_inspection_rules.kit.machine.anonymity import hardware
 
-# At least eight hexadecimal digits, including letters, which all have the same
-# case.
+# At least eight hexadecimal digits, some of them letters, which all have the
+# same case, and some of them not.
 _HEX_WORD = re.compile(
     r'(?=.*[0-9])(?=.*[a-fA-F])'
     r'(?:[0-9a-f]{8,}|[0-9A-F]{8,})'
@@ -111,10 +111,11 @@ class Forms:
         """Replace letters by letters and digits by digits.
 
         For example, ``CZ3409XK7Q`` may become ``AB1287YZ5M``. A word of eight
-        or more hexadecimal digits, including letters, becomes as many other
-        hexadecimal digits. Parts between dots are replaced separately, so that
-        a host has the same name with and without its domain. A number gets no
-        new leading zeros, because it may also occur as an integer.
+        or more hexadecimal digits, both letters and decimal digits, becomes as
+        many other hexadecimal digits. Parts between dots are replaced
+        separately, so that a host has the same name with and without its
+        domain. A number gets no new leading zeros, because it may also occur
+        as an integer.
         """
         return '.'.join(map(self._replace_word, text.split('.')))
 
@@ -144,8 +145,8 @@ class Forms:
         The word is treated as a number whose digits are its characters. For
         example, the digits of "db-7" are 3 and 1 in the base 26, and 7 in the
         base 10. The dash is not a digit. The digits are shifted, and written
-        as characters again. Two different words never get the same
-        replacement.
+        as characters again. Two different words with the same alphabets never
+        get the same replacement.
         """
         alphabets = _find_alphabets(word)
         numbers = []
@@ -183,7 +184,7 @@ def _alphabet_of_character(character: str) -> NameAlphabet:
             return alphabet
     # A letter of another script becomes an ASCII letter, and several of them
     # may have the same place there. The letter itself is part of the kind, so
-    # that words which differ only in this letter are replaced differently.
+    # that words which differ only in this letter are replaced independently.
     kind = f'"{character}'
     if character.isalnum():
         return NameAlphabet(kind, string.ascii_lowercase)

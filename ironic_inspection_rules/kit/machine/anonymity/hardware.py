@@ -127,8 +127,8 @@ class Hardware:
 
         The EUI-64 525400 fffe 123456 has two octets in the middle of the MAC
         address 525400123456. Both are replaced in the same way, so that they
-        still belong together. An EUI-64 that is not derived from a MAC address
-        is replaced as a number.
+        still belong together. In a WWN of the forms 1 and 2, a MAC address
+        follows two octets. Any other EUI-64 is replaced as a number.
         """
         filling = octets[3:5]
         if filling in _GUID_FILLINGS:

@@ -615,6 +615,9 @@ class KnownIdentifiers:
     def replace_name(self, text: str) -> str | None:
         """Replace a text if all of it is a known name or MAC address.
 
+        The name must be written as it was added, and the MAC address without
+        separators.
+
         :returns: None for any other text.
         """
         if lower_ascii(text) in self._macs:

@@ -187,7 +187,8 @@ def _learn_text(
     * a name, if the field is for names or switches,
     * the name of a host, if the field is for addresses.
 
-    A text that is an identifier by its form is not added as a name.
+    A text that has the form of an address, a WWN or a UUID is not added as a
+    name.
 
     :param identifiers: receives the identifiers.
     :param kind: the kind of the field that has the text.

@@ -244,8 +244,8 @@ class Frames:
     def _replace_address(self, family: int, octets: bytes) -> bytes:
         """Replace an IP address or, depending on its length, a MAC address.
 
-        :param family: 1 for IPv4, 2 for IPv6. For any other family, the length
-            decides.
+        :param family: 1 for IPv4, 2 for IPv6. If the octets do not have the
+            length of its addresses, the length decides.
         """
         if len(octets) == _ADDRESS_LENGTH_BY_FAMILY.get(family):
             return self._forms.packed_address(octets)
