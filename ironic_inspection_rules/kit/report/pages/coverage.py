@@ -51,8 +51,8 @@ class Line:
 
     :param state: ``covered``, ``half`` or ``missed``; empty if the line does
         not belong to a condition or action.
-    :param counts: how often a condition was true and how often it was false,
-        or how often an action ran.
+    :param counts: on how many machines a condition was true and on how many it
+        was false, or on how many an action ran.
     :param why: why an action did not run on some machines; may be empty.
     """
 
@@ -272,8 +272,8 @@ def _color_operation(
     if some of its results were reached, and otherwise ``missed``. Only the
     first line has the counts.
 
-    :param counts: how often a condition was true and how often false, e.g.
-        ``(3, 0)``; or how often an action ran, e.g. ``(3,)``.
+    :param counts: on how many machines a condition was true and on how many
+        false, e.g. ``(3, 0)``; or on how many an action ran, e.g. ``(3,)``.
     :param is_completely_reached: whether all results were reached. For a group
         of conditions, also all results of its conditions.
     :param why_idle: why an action did not run on machines that its rule

@@ -302,7 +302,7 @@ def _describe_deviation(outlier: finding.Outlier) -> str:
     - The part is not missing: its value, e.g. ``480 GB``.
     - The part is missing, and nothing else is known: ``missing``.
     - Some of several equal parts are missing: the number of parts that are
-      left, e.g. ``only 3``.
+      left, e.g. ``only 3``, or for DIMMs the memory, if it differs.
     - The part in a slot is missing: the total of the other parts, e.g.
       ``missing, 96 GiB``.
     """

@@ -143,7 +143,7 @@ class _Run:
 
         - ``not decided``, bad, if the inspection could not be decided,
         - e.g. ``ok → failed``, bad, or only ``failed`` if it failed before,
-        - e.g. ``failed → ok``, good,
+        - e.g. ``failed → ok`` or ``failed → unknown``, good,
         - e.g. ``ok``, without a color, if the result is the same.
         """
         if self.outcome == 'error':

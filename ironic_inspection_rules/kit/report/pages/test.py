@@ -113,8 +113,8 @@ class RuleCell(typing.NamedTuple):
         """Return the cell with a remark in place of its details.
 
         The remark replaces the reason of every condition, and the lines of
-        every action. The cell then has no values of the machine, so that it
-        may be equal to the cell of another machine.
+        every action, if there are any. The cell then has no values of the
+        machine, so that it may be equal to the cell of another machine.
         """
         if self.conditions is None or self.actions is None:
             return self
