@@ -70,8 +70,10 @@ def load_flavors(command: Any, source: str) -> list[flavor.Flavor]:
     :param command: the command, with its connection to the cloud.
     :param source: the path of a file with flavors; or ``nova`` for the flavors
         of Nova that request bare metal.
-    :raises: CommandError if the file is malformed, if Nova does not answer, or
-        if there are no flavors.
+    :raises: :class:`.exceptions.InvalidDocument` if the file cannot be read or
+        is not a list.
+    :raises: CommandError if an item of the file is not a valid flavor, if Nova
+        does not answer, or if there are no flavors.
     """
     flavors = []
     if source == 'nova':
@@ -183,7 +185,7 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
 
     :param counts: the counts of all flavors, with names of rules instead of
         UUIDs.
-    :param max_percent: the part of its nodes that a flavor may lose.
+    :param max_percent: the percentage of its nodes that a flavor may lose.
     :raises: CommandError if a flavor would lose more.
     """
     lines_about_flavors = []

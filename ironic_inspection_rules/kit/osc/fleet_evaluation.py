@@ -6,8 +6,8 @@ Ironic evaluates the rules on the stored data of the machines, and changes
 nothing. The result of a machine is e.g. ``{'uuid': …, 'name': 'rack1-07',
 'result': 'ok', 'error': None, 'changes': [{'object': 'traits', 'op': 'add',
 'path': '/CUSTOM_GPU'}], …}``. It is ``ok`` if an inspection would pass,
-``failed`` if it would fail, and ``error`` if Ironic has no data of the machine
-to try the rules on.
+``failed`` if it would fail, and ``error`` if the rules could not be tried,
+e.g. because Ironic has no data of the machine.
 
 In a comparison, Ironic evaluates the rules of files and the rules in force,
 and a result has only the changes that differ between them. Machines that

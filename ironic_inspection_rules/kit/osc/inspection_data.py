@@ -282,6 +282,7 @@ def _choose_file_name(
     * A node without a name has its UUID: ``<UUID>.json``.
     * If the name has characters that are not safe in file names, they are
       replaced, and the UUID is appended: ``a/b`` becomes ``a_b-<UUID>.json``.
+      The same is done if the name is cut because it is too long.
     * If another node already has the file name, the UUID is appended.
 
     :param node_fields: the node, with ``uuid`` and ``name``.

@@ -428,8 +428,8 @@ def _reapply_node(
 
     :param reapplications: the list to append to.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :raises: the error of the request if another attempt may succeed. Nothing
-        is appended, because the caller will try again.
+    :raises: the error of the request if another attempt may succeed, or if
+        there is no answer. Nothing is appended then.
     """
     uuid = node_fields['uuid']
     name = node_fields['name'] or uuid

@@ -244,8 +244,9 @@ class ImportInspectionRules(command.BaremetalCommand):
     def take_action(self, parsed_args):
         """Store the rules and tables of the files, or none of them.
 
-        If the files would change nothing, nothing is sent. Finally, the
-        numbers of created, updated and unchanged rules are printed.
+        If the files would change nothing, no change is requested. Finally, the
+        numbers of created, updated and unchanged rules are printed, and the
+        warnings of Ironic.
         """
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)

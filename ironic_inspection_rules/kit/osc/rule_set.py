@@ -313,8 +313,8 @@ class ApplyInspectionRules(command.BaremetalCommand):
 
         :returns: the exit status: 0 if the changes were made or there are
             none, 1 if the user declined.
-        :raises: CommandError if a flavor would lose more nodes than
-            ``--max-capacity-loss`` allows.
+        :raises: CommandError if ``--max-capacity-loss`` is given without
+            ``--flavors``, or if a flavor would lose more nodes than it allows.
         """
         max_loss = parsed_args.max_capacity_loss
         if max_loss is not None and not parsed_args.flavors:
