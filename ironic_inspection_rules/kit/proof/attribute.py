@@ -268,8 +268,9 @@ def convert_to_capability(
 ) -> Value:
     """Convert a value to the text of a capability, e.g. " uefi" to "uefi".
 
-    An empty text, a list and a mapping are errors of the rule. So is a comma
-    in the text, because commas separate capabilities. A text ``mode`` of the
+    An empty text, and a list or a mapping that the rule writes, are errors of
+    the rule. So is a comma in the text, because commas separate capabilities.
+    A list or a mapping of the machine becomes unknown. A text ``mode`` of the
     machine becomes::
 
         mode is empty, or has a comma             → an error

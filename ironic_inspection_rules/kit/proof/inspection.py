@@ -189,7 +189,8 @@ class SymbolicInspection:
         The proof uses it to find the final effect of the rule. Only later
         rules run again, from the state before the rule, because the rule does
         not affect earlier ones. For the second of the rules A, B and C, only C
-        runs again, on the machines after A.
+        runs again, on the machines after A. If the rule, or another one of its
+        phase, is decided first, all other rules run again.
 
         :param rule_pass: the pass of the rule in a run of all rules.
         :param others: all other rules, in order.

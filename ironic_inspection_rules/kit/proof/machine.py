@@ -178,8 +178,8 @@ class SymbolicMachine:
         from it, e.g. "8" if the count is 8. For a truth value it is "True" or
         "False", as in Python.
 
-        :returns: None for an unknown value, and for a list or mapping that is
-            not a constant.
+        :returns: None for an unknown value, an error, and a list or mapping
+            that is not a constant.
         """
         if isinstance(alternative, values.Const):
             return logic.text_term(str(alternative.value))

@@ -42,8 +42,8 @@ Machine = machines.SymbolicMachine
 class Operands:
     """An op of a condition with one alternative of each of its arguments.
 
-    No alternative is an error or an unknown value, and at least one is not a
-    constant: if all are constants, the op itself decides.
+    No alternative is an error or an unknown value. At least one is not a
+    constant in a translation: if all are constants, the op itself decides.
 
     :ivar named: the arguments by name.
     :ivar unnamed: the values, if the op takes any number of them.
@@ -253,7 +253,8 @@ def _where_one_of(operands: Operands) -> logic.Formula:
     known list. For a text ``vendor`` and the known list ``[Dell, HPE]`` the
     formula is ``vendor == "Dell" or vendor == "HPE"``.
 
-    :raises: :class:`.logic.Untranslatable` if the op does not get a list.
+    :raises: :class:`.logic.Untranslatable` if the op does not get a list, and
+        for a comparison with an item that the solver does not have.
     """
     value = operands.named['value']
     among = operands.named['values']

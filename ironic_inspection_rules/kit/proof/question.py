@@ -54,7 +54,7 @@ DIFFERENT = 'equivalent'
 """Whether two sets of rules treat some machine differently.
 
 Users know the question by the name of its option, ``--equivalent``. Its answer
-is "no" if the two sets are equivalent, because a "yes" always has a witness.
+is "no" if the two sets are equivalent, because its "yes" has a witness.
 """
 
 OF_RULES = (DEAD, SHADOWED, CONFLICT)

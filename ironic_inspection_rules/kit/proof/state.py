@@ -71,7 +71,7 @@ class State:
         """Return the state after some inspections have ended.
 
         :param ends: holds on the machines whose inspection ends now. All other
-            inspections go on.
+            machines stay as they are.
         :param result: the number of the message of ``fail``, or ``ERROR``.
         """
         if ends is logic.FALSE:

@@ -749,9 +749,10 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
         it did not match, and the class was null      → null
         it did not match, and the class was a text    → that text
 
-    Two mappings of one cell, i.e. of one field of the machine, are merged into
-    one mapping whose entries depend on the guard. Otherwise a hundred rules
-    that set one entry each would leave 2 ** 100 alternatives.
+    Two mappings of one cell, i.e. of one field of the machine, and two
+    mappings that rules have made, are merged into one mapping whose entries
+    depend on the guard. Otherwise a hundred rules that set one entry each
+    would leave 2 ** 100 alternatives.
 
     :param guard: a formula, e.g. that the rule matched.
     :param chosen: the value where the guard holds.
@@ -808,7 +809,8 @@ def _find_mapping_of_cell(
 ) -> tuple[Formula, Mapping] | None:
     """Find another mapping of the same field, e.g. ``node`` before a rule.
 
-    Both mappings have the same cell, which is the field of the machine.
+    Both mappings have the same cell, which is the field of the machine, or
+    none if rules have made them.
 
     :param alternative: any alternative, e.g. ``node`` after the rule.
     :returns: the pair of a guard and the mapping. None if there is no such
