@@ -90,7 +90,7 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List locked nodes whose holder's name begins with a prefix.
 
-    The leader uses this to find nodes that dead workers have left locked.
+    The leader uses this to find nodes that ended deliveries have left locked.
 
     :param prefix: the prefix, e.g. ``inspection-request:``.
     :param limit: maximum number of nodes.

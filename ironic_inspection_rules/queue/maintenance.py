@@ -138,7 +138,7 @@ class QueueMaintenance:
             self._wake()
 
     def unlock_nodes(self) -> None:
-        """Unlock nodes that were locked by dead workers, some in a round."""
+        """Unlock some nodes that ended deliveries have left locked."""
         locked_nodes = node_reservation.list_reserved(
             queue_request.DELIVERY_PREFIX, _CHUNK
         )

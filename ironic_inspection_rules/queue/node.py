@@ -5,8 +5,9 @@
 A node is locked by a name in its field ``reservation``. Ironic's own tasks use
 the name of their host. A delivery, i.e. a single time that a worker has taken
 a request, uses its unique name, e.g. ``inspection-request:<uuid>:3``, because
-several deliveries run on one host. If the worker of a delivery dies, the name
-shows that the lock may be removed.
+several deliveries run on one host. If a delivery ends without unlocking its
+node, e.g. because its worker dies, the name shows that the lock may be
+removed.
 """
 
 from collections.abc import Callable
@@ -186,10 +187,7 @@ class DeliveryTask(task_manager.TaskManager):
 def lock(
     requests: database_queue.DatabaseQueue, request: queue_request.Request
 ) -> DeliveryTask:
-    """Lock the node of a request; remove the lock of a dead worker.
-
-    If the node is locked by a worker that has died, or was just unlocked, a
-    second attempt is made to lock it.
+    """Lock the node of a request; remove the lock of an ended delivery.
 
     :param requests: the queue, which knows the deliveries that have ended.
     :returns: Ironic's task, whose ``release_resources`` unlocks the node.
@@ -197,33 +195,49 @@ def lock(
         node does not exist.
     """
     context = ironic_context.get_admin_context()
-    is_second_try = False
-    while True:
-        try:
-            return DeliveryTask(context, request)
-        except ironic_exception.NodeNotFound as exc:
-            raise exceptions.NodeGone(str(exc)) from exc
-        except ironic_exception.NodeLocked as exc:
-            # On the second try, another holder has locked the node since the
-            # first try, and is working.
-            may_try_again = not is_second_try and _unlock_dead_holder(
-                context, requests, request
-            )
-            if not may_try_again:
-                raise exceptions.NodeBusy(str(exc)) from exc
-        is_second_try = True
+    try:
+        return _lock_in_two_tries(context, requests, request)
+    except ironic_exception.NodeNotFound as exc:
+        raise exceptions.NodeGone(str(exc)) from exc
+    except ironic_exception.NodeLocked as exc:
+        raise exceptions.NodeBusy(str(exc)) from exc
 
 
-def _unlock_dead_holder(
+def _lock_in_two_tries(
+    context,
+    requests: database_queue.DatabaseQueue,
+    request: queue_request.Request,
+) -> DeliveryTask:
+    """Lock the node of a request, if necessary with a second try.
+
+    There is a second try if the first one has found the lock of an ended
+    delivery, or if the node was unlocked after the first one.
+
+    :raises: NodeLocked if another holder has locked the node; NodeNotFound if
+        the node does not exist, or was deleted between two reads.
+    """
+    try:
+        return DeliveryTask(context, request)
+    except ironic_exception.NodeLocked:
+        may_try_again = _unlock_ended_holder(context, requests, request)
+        if not may_try_again:
+            raise
+    # There is no third try: if another holder was faster this time, it is
+    # probably working.
+    return DeliveryTask(context, request)
+
+
+def _unlock_ended_holder(
     context,
     requests: database_queue.DatabaseQueue,
     request: queue_request.Request,
 ) -> bool:
-    """Unlock the node of a request if a dead worker has locked it.
+    """Unlock the node of a request if an ended delivery has locked it.
 
     :returns: whether to try again to lock the node: True if nobody has locked
-        it, or if its holder was the delivery of a dead worker. False if its
-        holder may be working.
+        it, or if its holder was a delivery that has ended. False if its holder
+        may be working.
+    :raises: NodeNotFound if the node was deleted.
     """
     node = objects.Node.get_by_uuid(context, request.node_uuid)
     if node.reservation is None:
@@ -237,7 +251,8 @@ def unlock_ended_delivery(
 ) -> bool:
     """Unlock a node if its lock belongs to a delivery that has ended.
 
-    A delivery has ended if its worker died, or if the worker gave it up.
+    Usually a delivery unlocks its node when it ends. It does not if its worker
+    died, if the worker gave it up, or if unlocking the node failed.
 
     :param holder: the ``reservation`` of the node, e.g.
         ``inspection-request:<uuid>:3`` for a delivery, or the name of a
@@ -254,8 +269,8 @@ def unlock_ended_delivery(
     # This unlocks the node only if it still has this holder.
     if node_reservation.unlock(node_uuid, holder):
         LOG.warning(
-            'Node %(node)s is unlocked, its worker died or was given '
-            'up: %(holder)s',
+            'Node %(node)s is unlocked, because the delivery that had locked '
+            'it has ended: %(holder)s',
             {'node': node_uuid, 'holder': holder},
         )
     return True

@@ -63,7 +63,7 @@ def node_lock_of_worker() -> Iterator[None]:
             queue_node, 'DeliveryTask', _LockInTheNameOfTheWorker
         ),
         mock.patch.object(
-            queue_node, '_unlock_dead_holder', _unlock_by_worker
+            queue_node, '_unlock_ended_holder', _unlock_by_worker
         ),
         mock.patch.object(
             fence, 'while_locked', lambda *args: contextlib.nullcontext()

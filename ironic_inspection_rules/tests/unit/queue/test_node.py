@@ -6,6 +6,7 @@ from concurrent import futures
 import contextlib
 import functools
 
+import fixtures
 from ironic import objects
 from ironic.common import exception as ironic_exception
 from oslo_db.sqlalchemy import enginefacade
@@ -16,6 +17,7 @@ from ironic_inspection_rules.db import fence
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
 from ironic_inspection_rules.queue import worker
@@ -136,6 +138,26 @@ class NodeLockTestCase(base.GlueTestCase):
 
     def test_a_deleted_node_is_gone(self):
         self.node.destroy()
+        self.assertRaises(exceptions.NodeGone, self.lock().__enter__)
+
+    def test_a_node_that_is_deleted_after_the_first_try_is_gone(self):
+        node = self.node
+
+        class DeletedWhenLocked(queue_node.DeliveryTask):
+            def __init__(self, context, request):
+                try:
+                    super().__init__(context, request)
+                except ironic_exception.NodeLocked:
+                    node.destroy()
+                    raise
+
+        self.reserve('conductor')
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.queue.node.DeliveryTask',
+                DeletedWhenLocked,
+            )
+        )
         self.assertRaises(exceptions.NodeGone, self.lock().__enter__)
 
     def test_a_node_may_be_deleted_while_it_is_locked(self):
