@@ -436,6 +436,10 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     elif not condition.inverted and name != 'ne':
         pairs += _list_distant_texts(compared)
     possible = _list_possible_outcomes(condition)
+    if kind == plugin.VERSION:
+        # No comparison of versions holds for values that are not text. All
+        # inverted ones do.
+        possible -= {'unequal'}
     outcomes_by_pair: _OutcomesByPair = {}
     for left, right in pairs:
         outcomes = _OUTCOMES[name]

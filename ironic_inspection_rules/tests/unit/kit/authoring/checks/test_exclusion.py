@@ -270,6 +270,19 @@ class CheckTestCase(base.CheckTestCase):
             ]
             self.assertEqual(excluded, self.are_excluded(*written), written)
 
+    def test_inverted_versions_hold_for_what_is_no_text(self):
+        for one, other, excluded in (
+            ('!version-ge', '!version-ne', False),
+            ('!version-eq', '!version-ne', False),
+            ('!version-ge', 'version-eq', True),
+            ('version-lt', '!version-ne', True),
+            ('version-eq', 'version-ne', True),
+        ):
+            written = [
+                {'op': op, 'args': {'values': [X, '5']}} for op in (one, other)
+            ]
+            self.assertEqual(excluded, self.are_excluded(*written), written)
+
     def test_order_depends_on_the_kinds_of_values(self):
         for one, other, excluded in (
             # Texts of numbers are compared as texts with texts.
