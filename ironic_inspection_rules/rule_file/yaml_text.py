@@ -13,6 +13,7 @@ In YAML, ``&a [1]`` gives a value the anchor ``a``, and the alias ``*a`` stands
 for this value elsewhere in the file.
 """
 
+import contextlib
 import dataclasses
 import importlib.resources
 import json
@@ -38,10 +39,21 @@ Loader = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _TAG_OF_TEXT = 'tag:yaml.org,2002:str'
 MERGE = 'tag:yaml.org,2002:merge'
 # Two JSON escapes that form one character. YAML does not support such pairs.
+# An even number of backslashes may precede them: these stand for backslashes.
 _SURROGATE_PAIR = re.compile(
-    r'(?<!\\)((?:\\\\)*)\\u[dD][89abAB][0-9a-fA-F]{2}'
-    r'\\u[dD][c-fC-F][0-9a-fA-F]{2}'
+    r'(?P<before>(?<!\\)(?:\\\\)*)'
+    r'(?P<pair>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})'
 )
+# By how many levels the text behind a token is deeper than the text before.
+_LEVELS_OF_TOKENS = {
+    yaml.FlowSequenceStartToken: 1,
+    yaml.FlowMappingStartToken: 1,
+    yaml.FlowSequenceEndToken: -1,
+    yaml.FlowMappingEndToken: -1,
+}
+_BORDERS_OF_DOCUMENTS = (yaml.DocumentStartToken, yaml.DocumentEndToken)
+# The markers that separate the documents of a file.
+_DOCUMENT_MARKER = re.compile(r'^(---|\.\.\.)(?!\S)', re.MULTILINE)
 _TAG_OF_TIMESTAMP = 'tag:yaml.org,2002:timestamp'
 _TOO_DEEP = _('nested too deeply')
 NOT_JSON = _('JSON has no value such as %s')
@@ -215,24 +227,27 @@ def parse_nodes(text: str) -> list[yaml.Node]:
     :raises: YAMLError if the text cannot be parsed, is nested too deeply, or
         has aliases that stand for too many values.
     """
-    text = make_readable(text)
+    readable = make_readable(text)
     try:
-        _check_bounds(text)
+        _check_bounds(readable)
     except (yaml.scanner.ScannerError, yaml.parser.ParserError) as exc:
         # libyaml has its own limit for the depth, with another message. It
         # reads ahead, so it may reach its limit before ours is reached.
-        text_before = text[: exc.problem_mark.index + 1]
+        text_before = readable[: exc.problem_mark.index + 1]
         read_so_far = text_before.encode(errors='replace')
         if not budget.is_within_depth(read_so_far, DEPTH):
             exc.problem = _TOO_DEEP
         raise
     loader = Loader
-    if _is_json(text):
+    if _is_json(readable):
         # In JSON, 1e5 is a number. The default loader would read it as text.
         loader = _JsonLoader
-    return [
-        root for root in yaml.compose_all(text, loader) if root is not None
+    roots = [
+        root for root in yaml.compose_all(readable, loader) if root is not None
     ]
+    if readable != text:
+        _restore_pairs(roots, text)
+    return roots
 
 
 def _is_json(text: str) -> bool:
@@ -240,7 +255,7 @@ def _is_json(text: str) -> bool:
 
     :param text: a text that is not nested too deeply for Python's parser.
     """
-    if not text.lstrip().startswith(('[', '{')):
+    if not _may_be_json(text):
         # Most files are plain YAML, which this shows without parsing.
         return False
     try:
@@ -248,6 +263,11 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _may_be_json(text: str) -> bool:
+    """Return whether a text begins like a list or a mapping of JSON."""
+    return text.lstrip().startswith(('[', '{'))
 
 
 def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
@@ -314,20 +334,135 @@ def _find_item_lines_in_events(
 def make_readable(text: str) -> str:
     """Replace what YAML rejects in JSON, so that it can parse a JSON file.
 
-    - A tab becomes a blank.
+    - A tab between two values becomes a blank.
     - A pair of escapes for one character, e.g. ``\\ud83d\\ude00``, becomes
-      ``\\ufffd\\ufffd``. Later, :func:`construct` reads the value with the
-      pair from the original text.
+      ``\\ufffd\\ufffd`` in double quotes. Later, :func:`parse_nodes` restores
+      the character.
+
+    Everything else is data, and is kept. This also holds for a file that only
+    begins like JSON: ``[{op: eq}]``.
 
     The text keeps its length, so that all values keep their positions.
 
     :param text: text of the whole file.
     """
-    may_be_json = text.lstrip().startswith(('[', '{'))
-    if not may_be_json:
+    if not _may_be_json(text):
         return text
-    without_tabs = text.replace('\t', ' ')
-    return _SURROGATE_PAIR.sub(r'\1\\ufffd\\ufffd', without_tabs)
+    # The list has the markers "---" as well, so that it can be joined again.
+    pieces = _DOCUMENT_MARKER.split(text)
+    return ''.join(_make_document_readable(piece) for piece in pieces)
+
+
+def _make_document_readable(text: str) -> str:
+    """Replace what YAML rejects in JSON, in one document of a file.
+
+    See :func:`make_readable`.
+
+    :param text: text of the document; a document in the block style of YAML
+        is returned unchanged.
+    """
+    may_need_change = '\t' in text or _SURROGATE_PAIR.search(text)
+    if not may_need_change or not _may_be_json(text):
+        return text
+    # A YAML parser accepts this text, but some of its data are changed.
+    changed = _hide_pairs(text.replace('\t', ' '))
+    pieces = []
+    end_of_previous = 0
+    for scalar in _find_scalars(changed):
+        pieces.append(changed[end_of_previous : scalar.start])
+        written = text[scalar.start : scalar.end]
+        if scalar.is_double_quoted:
+            written = _hide_pairs(written)
+        pieces.append(written)
+        end_of_previous = scalar.end
+    pieces.append(changed[end_of_previous:])
+    return ''.join(pieces)
+
+
+def _hide_pairs(text: str) -> str:
+    """Replace pairs of escapes, which YAML does not support, by others."""
+    return _SURROGATE_PAIR.sub(r'\g<before>\\ufffd\\ufffd', text)
+
+
+class _Scalar(typing.NamedTuple):
+    """A part of a text that is data.
+
+    :ivar start: the position of its first character.
+    :ivar end: the position after its last character.
+    """
+
+    start: int
+    end: int
+    is_double_quoted: bool
+
+
+def _find_scalars(text: str) -> list[_Scalar]:
+    """Find the scalars of a document, e.g. ``a`` and ``"b"`` in ``{a: "b"}``.
+
+    The parser rejects a text that has a mistake or is nested too deeply. Then
+    only the scalars before are found.
+
+    :param text: a document in the flow style of YAML. If another document
+        follows, it counts as one scalar.
+    """
+    scalars = []
+    depth = 0
+    with contextlib.suppress(yaml.YAMLError):
+        for token in yaml.scan(text, Loader):
+            depth += _LEVELS_OF_TOKENS.get(type(token), 0)
+            if depth > DEPTH:
+                break
+            start = token.start_mark.index
+            if isinstance(token, _BORDERS_OF_DOCUMENTS):
+                # YAML knows line ends that _DOCUMENT_MARKER does not.
+                scalars.append(_Scalar(start, len(text), False))
+                break
+            if isinstance(token, yaml.ScalarToken):
+                end = token.end_mark.index
+                scalars.append(_Scalar(start, end, token.style == '"'))
+    return scalars
+
+
+def _restore_pairs(roots: list[yaml.Node], text: str) -> None:
+    """Restore the characters that :func:`make_readable` has replaced.
+
+    :param roots: the nodes of the documents; their values are changed.
+    :param text: text of the whole file, as it was before.
+    """
+    # A node with an anchor may occur in several places.
+    seen: set[int] = set()
+    pending = list(roots)
+    while pending:
+        node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            for key_and_value in node.value:
+                pending += key_and_value
+        elif node.style == '"':
+            written = text[node.start_mark.index : node.end_mark.index]
+            if _SURROGATE_PAIR.search(written):
+                node.value = _read_double_quoted(written)
+
+
+def _read_double_quoted(written: str) -> str:
+    """Return the value of a text in double quotes that has pairs of escapes.
+
+    :param written: the text with its quotes; there may be a tag or an anchor
+        before it.
+    """
+    with_characters = _SURROGATE_PAIR.sub(_decode_pair, written)
+    quoted = with_characters[with_characters.index('"') :]
+    return str(yaml.compose(quoted, Loader).value)
+
+
+def _decode_pair(match: re.Match[str]) -> str:
+    """Return the character of a pair of escapes, which JSON knows."""
+    pair = match['pair']
+    return match['before'] + str(json.loads(f'"{pair}"'))
 
 
 def _find_extent_of_alias(
@@ -560,12 +695,9 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
     - A list or a mapping gives its values, constructed in the same way:
       ``{a: [1, x]}`` gives ``{'a': [1, 'x']}``.
     - A date such as ``2024-01-31`` stays text, because JSON has no dates.
-    - A text in which :func:`make_readable` has replaced a pair of escapes is
-      read again, from the original text.
     - Any other scalar gives the value that PyYAML reads.
 
-    :param text: text of the whole file, as it was before
-        :func:`make_readable`.
+    :param text: text of the whole file.
     :raises: MarkedYAMLError if JSON cannot hold the value, or if a rule file
         cannot contain it, e.g. a field without quotes.
     """
@@ -582,15 +714,6 @@ def construct(node: yaml.Node, text: str) -> typing.Any:
         return node.value
     # The value as it is written in the file, with quotes and escapes.
     written = text[node.start_mark.index : node.end_mark.index]
-    has_replaced_pair = (
-        node.style == '"'
-        and _SURROGATE_PAIR.search(written)
-        and '\ufffd' in node.value
-    )
-    if has_replaced_pair:
-        # JSON writes some characters as a pair of escapes. The pair is
-        # unchanged in the original text, which is therefore JSON.
-        return json.loads(written)
     value = _construct_scalar(node, written)
     # JSON has no infinity, no NaN and no binary data.
     is_not_finite = isinstance(value, float) and not math.isfinite(value)
