@@ -18,9 +18,18 @@ from openstack import exceptions as sdk_exceptions
 from oslo_utils import uuidutils
 
 from ironic_inspection_rules import exceptions
+from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import http
+
+UUID_UNKNOWN = _("The rule is stored, but Ironic's answer has no UUID of it")
+"""The warning after a change of a rule whose answer lacks ``uuid``."""
+
+_MEMBERS_OF_RULE = ('priority', 'phase', *model.CONTENT)
+"""Members of an answer to a change of a rule. If the answer has one of them,
+it comes from Ironic, and the change has been made. An error about a missing
+``uuid`` would be wrong then."""
 
 _RULES = '/inspection_rules'
 
@@ -204,9 +213,18 @@ def is_ironic(baremetal) -> bool:
 def create_inspection_rule(
     baremetal, rule: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Create a rule, and return it."""
+    """Create a rule, and return it.
+
+    :returns: the rule. It may lack ``uuid`` if the answer is incomplete; the
+        rule has been created nevertheless.
+    """
     return http.call(
-        baremetal, 'POST', _RULES, required_member='uuid', json=rule
+        baremetal,
+        'POST',
+        _RULES,
+        required_member='uuid',
+        sufficient_members=_MEMBERS_OF_RULE,
+        json=rule,
     )
 
 
@@ -216,6 +234,7 @@ def update_inspection_rule(
     """Replace some fields of a rule, and return the changed rule.
 
     :param fields: the new values by name of the field.
+    :returns: the same as :func:`create_inspection_rule`.
     """
     # For example, [{"op": "replace", "path": "/priority", "value": 5}].
     patch = []
@@ -226,6 +245,7 @@ def update_inspection_rule(
         'PATCH',
         f'{_RULES}/{uuid}',
         required_member='uuid',
+        sufficient_members=_MEMBERS_OF_RULE,
         json=patch,
     )
 

@@ -85,6 +85,8 @@ class ReapplyInspection(command.ShowOne):
     def take_action(self, parsed_args):
         """Reapply for one node, and return the fields of the new request.
 
+        A warning is printed on standard error if the answer has no UUID.
+
         :returns: two values: the names of the fields, and their values.
         """
         # If no data are sent, Ironic uses the data that the ramdisk has sent.
@@ -98,6 +100,11 @@ class ReapplyInspection(command.ShowOne):
         request = inspection_request.reapply_inspection(
             self.baremetal, parsed_args.node, **data
         )
+        if request.get('uuid') is None:
+            # Ironic has accepted the request, so this is not an error.
+            self.app.stderr.write(
+                _('Warning: %s\n') % inspection_request.UUID_UNKNOWN
+            )
         return _as_columns(request)
 
 
@@ -251,7 +258,8 @@ class Reapplication(NamedTuple):
     :ivar name: the name of the node, or its UUID if it has no name.
     :ivar state: ``refused`` if Ironic did not accept it, ``accepted`` while
         Ironic works on the request, then ``finished`` or ``error``.
-    :ivar request: the UUID of the request; None if it was refused.
+    :ivar request: the UUID of the request; None if it was refused, or if
+        Ironic's answer had no UUID.
     :ivar reason: why it was refused or ended in an error.
     """
 
@@ -423,8 +431,8 @@ def _reapply_node(
 ) -> None:
     """Ask Ironic to reapply for one node, and append the result to a list.
 
-    The result is ``accepted`` with the UUID of the request, or ``refused``
-    with the reason.
+    The result is ``accepted`` with the UUID of the request, if it is known, or
+    ``refused`` with the reason.
 
     :param reapplications: the list to append to.
     :param node_fields: the node, with ``uuid`` and ``name``.
@@ -442,7 +450,7 @@ def _reapply_node(
             name, REFUSED, request=None, reason=exc.details or str(exc)
         )
     else:
-        reapplication = Reapplication(name, ACCEPTED, request['uuid'])
+        reapplication = Reapplication(name, ACCEPTED, request.get('uuid'))
     reapplications.append(reapplication)
 
 
@@ -489,14 +497,18 @@ def _read_state(baremetal: Any, reapplication: Reapplication) -> Reapplication:
 
     * While Ironic works on the request, the reapplication is unchanged.
     * If the request has ended, its state and its error are taken over.
-    * If Ironic no longer has the request, or if its state is unknown, the
-      state of the reapplication becomes ``error``.
+    * If Ironic no longer has the request, or if its state or its UUID is
+      unknown, the state of the reapplication becomes ``error``.
 
     :param reapplication: a reapplication that Ironic has accepted.
     """
+    if reapplication.request is None:
+        return reapplication._replace(
+            state=ERROR, reason=inspection_request.UUID_UNKNOWN
+        )
     try:
         request = inspection_request.get_inspection_request(
-            baremetal, str(reapplication.request)
+            baremetal, reapplication.request
         )
     except sdk_exceptions.NotFoundException:
         return reapplication._replace(

@@ -139,7 +139,8 @@ class EditInspectionRule(command.ShowOne):
         """Create a rule, or change the given fields of a rule.
 
         A new rule is created if no rule is named. Then warnings of lint about
-        the rule are printed on standard error.
+        the rule are printed on standard error. There is another warning if the
+        answer has no UUID.
 
         :returns: two values: the names of the fields, and the values that the
             rule has afterwards.
@@ -162,6 +163,11 @@ class EditInspectionRule(command.ShowOne):
             )
             answer = inspection_rule.update_inspection_rule(
                 baremetal, uuid, fields
+            )
+        if answer.get('uuid') is None:
+            # The change stands, so this is not an error.
+            self.app.stderr.write(
+                _('Warning: %s\n') % inspection_rule.UUID_UNKNOWN
             )
         # For a sensitive rule, the answer has null instead of its content.
         # Lint checks the content that the user has just set.

@@ -7,6 +7,7 @@ from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.osc import inspection_request
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
@@ -62,7 +63,8 @@ class CommandTestCase(base.TestCase):
         self.baremetal = fakes.Baremetal()
 
     def run_command(self, command, *arguments):
-        instance = command(fakes.App(self.baremetal), None)
+        self.app = fakes.App(self.baremetal)
+        instance = command(self.app, None)
         return instance.take_action(
             instance.get_parser('openstack').parse_args(arguments)
         )
@@ -211,10 +213,36 @@ class CommandTestCase(base.TestCase):
             inspection_request.ReapplyInspection, 'one'
         )
         self.assertIn('state', fields)
+        self.assertEqual('', self.app.stderr.getvalue())
         self.assertEqual(
             [('POST', '/nodes/one/inventory/reapply', {'json': {}})],
             self.baremetal.calls,
         )
+
+    def test_a_request_is_accepted_if_its_answer_has_no_uuid(self):
+        for name in ('node_uuid', 'event', 'state'):
+            self.baremetal.answers = [(202, {name: REQUEST[name]})]
+            fields, values = self.run_command(
+                inspection_request.ReapplyInspection, 'one'
+            )
+            self.assertEqual(
+                ((name,), (REQUEST[name],)), (tuple(fields), tuple(values))
+            )
+            self.assertIn(
+                "Warning: The request is accepted, but Ironic's answer has no "
+                'UUID of it',
+                self.app.stderr.getvalue(),
+            )
+
+    def test_an_answer_that_is_not_of_ironic_is_an_error(self):
+        for body in (None, {}, [], 'accepted', {'versions': []}):
+            self.baremetal.answers = [(202, body)]
+            self.assertRaises(
+                exceptions.Invalid,
+                self.run_command,
+                inspection_request.ReapplyInspection,
+                'one',
+            )
 
     def test_what_ironic_refuses_is_told(self):
         self.baremetal.answers = [(409, {'error_message': 'locked'})]
@@ -430,6 +458,19 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
             self.ironic.routes['GET', path] = (200, {'uuid': uuid})
         self.assertEqual(1, self.reapply('--wait'))
         self.assertIn('3 error\n', self.printed())
+
+    def test_a_request_whose_uuid_is_unknown_is_accepted(self):
+        self.ironic.routes[reapply('b')] = (202, {'state': 'waiting'})
+        self.assertEqual(0, self.reapply())
+        self.assertEqual('3 accepted\n', self.printed())
+
+    def test_a_request_whose_uuid_is_unknown_is_not_waited_for(self):
+        self.ironic.routes[reapply('b')] = (202, {'state': 'waiting'})
+        self.becomes('a', 'finished')
+        self.becomes('c', 'waiting', 'finished')
+        self.assertEqual(1, self.reapply('--wait'))
+        self.assertIn('1 error, 2 finished\n', self.printed())
+        self.assertRegex(self.printed(), r'name-b +\| error \| .*no UUID')
 
     def test_no_nodes_are_said(self):
         self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})

@@ -47,6 +47,62 @@ class GetTestCase(base.TestCase):
             self.assertIn('"uuid" is expected', str(error))
 
 
+class EditTestCase(base.TestCase):
+    UUID = GetTestCase.UUID
+    RULE = {
+        'description': 'Tag',
+        'priority': 7,
+        'phase': 'main',
+        'conditions': [],
+        'actions': [{'op': 'log', 'args': {'msg': 'x'}}],
+    }
+
+    def edit(self, body, *words):
+        ironic = fakes.Baremetal()
+        ironic.answers = [(201, body)]
+        app = fakes.App(ironic)
+        command = inspection_rule.EditInspectionRule(app, None)
+        parser = command.get_parser('openstack')
+        columns, values = command.take_action(parser.parse_args(words))
+        row = dict(zip(columns, values, strict=True))
+        return row, app.stderr.getvalue()
+
+    def test_a_change_stands_if_its_answer_has_no_uuid(self):
+        for words in (('--description', 'Tag'), (self.UUID, '--priority=7')):
+            for members in (
+                tuple(self.RULE),
+                ('priority',),
+                ('phase',),
+                ('conditions',),
+                ('actions',),
+            ):
+                row, errors = self.edit(
+                    {name: self.RULE[name] for name in members}, *words
+                )
+                for name in members:
+                    self.assertEqual(self.RULE[name], row[name])
+                self.assertIsNone(row['uuid'])
+                self.assertEqual(
+                    "Warning: The rule is stored, but Ironic's answer has no "
+                    'UUID of it\n',
+                    errors,
+                )
+
+    def test_there_is_no_warning_about_a_whole_answer(self):
+        row, errors = self.edit(
+            {**self.RULE, 'uuid': self.UUID}, '--description', 'Tag'
+        )
+        self.assertEqual((self.UUID, ''), (row['uuid'], errors))
+
+    def test_an_answer_that_is_not_of_ironic_is_an_error(self):
+        for words in (('--description', 'Tag'), (self.UUID, '--priority=7')):
+            for body in (None, {}, [], 'stored', {'versions': []}):
+                error = self.assertRaises(
+                    exceptions.Invalid, self.edit, body, *words
+                )
+                self.assertIn('"uuid" is expected', str(error))
+
+
 class ExportTestCase(base.TestCase):
     def test_a_dash_and_nothing_are_standard_output(self):
         rule = {
