@@ -391,8 +391,11 @@ class Inspection:
         rule_counter.counter().count(outcome, node.uuid, error)
         metrics.send_phase(phase, error is None, seconds)
         if error:
+            # Ironic stores this text in last_error. If the database refused
+            # it, e.g. because of an emoji that the machine sent, the node
+            # would stay in "inspecting" forever.
             raise ironic_exception.HardwareInspectionFailure(
-                error=str(error)
+                error=exceptions.storable(str(error))
             ) from error
 
     def _save(
@@ -420,7 +423,9 @@ class Inspection:
             # this change, because "fail" does not change the node itself.
             maintenance = {
                 'maintenance': True,
-                'maintenance_reason': error.reason or str(error),
+                'maintenance_reason': exceptions.storable(
+                    error.reason or str(error)
+                ),
             }
         saving.update_plugin_data(target, plugin_data)
         # Add to the plugin data which rules matched.

@@ -21,8 +21,11 @@ from ironic.common import exception as ironic_exception
 from ironic.common import utils
 from ironic.drivers import base as driver_base
 from ironic.objects import node as ironic_node
+from oslo_db import exception as db_exc
 from oslo_utils import uuidutils
+import sqlalchemy as sa
 
+from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.run import working_copy
@@ -186,7 +189,10 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
             port, values, PORT_REFERENCES, task.context, target.journal, label
         )
         # The database refuses an address or a name that another port has.
-        with blame_rule_for_errors(target.journal, label, *UNIQUE):
+        with (
+            blame_rule_for_errors(target.journal, label, *UNIQUE),
+            _blame_rule_for_text(target.journal, label, values),
+        ):
             port.save()
 
 
@@ -218,6 +224,38 @@ def blame_rule_for_errors(
         # The error of a sensitive rule has no cause. Raising it "from None"
         # keeps Ironic's error, whose text may be secret, out of tracebacks.
         raise error from error.__cause__
+
+
+@contextlib.contextmanager
+def _blame_rule_for_text(
+    changes: journal.Journal, name: str, values: Mapping[str, Any]
+) -> Iterator[None]:
+    """Convert an error of the database about a text to an error of a rule.
+
+    For example, MySQL refuses an emoji if ``[database]connection`` lacks
+    ``charset=utf8mb4``. The error of the database has all values of the
+    statement, which may be secrets, so the new error has only its reason.
+
+    :param changes: the changes of the phase, with the rules that made them.
+    :param name: the object, as in a change: ``node`` or ``port <MAC>``.
+    :param values: the values that are saved, by attribute.
+    :raises: :class:`.exceptions.RuleError`; the error of the database if it is
+        not about a value.
+    """
+    try:
+        yield
+    except db_exc.DBError as exc:
+        if not isinstance(exc.inner_exception, sa.exc.DataError):
+            raise
+        refused = []
+        for attribute, value in values.items():
+            if isinstance(value, str) and exceptions.storable(value) != value:
+                refused.append(attribute)
+        with blame_rule_for_errors(changes, name, *refused):
+            raise ValueError(
+                _('the database cannot store this value: %s')
+                % exc.inner_exception.orig
+            ) from None
 
 
 def _set_attributes(
@@ -312,7 +350,10 @@ def _update_node(
                 node, hardware_type
             )
     check_node_values(attributes, changes)
-    with blame_rule_for_errors(changes, working_copy.NODE, *UNIQUE):
+    with (
+        blame_rule_for_errors(changes, working_copy.NODE, *UNIQUE),
+        _blame_rule_for_text(changes, working_copy.NODE, attributes),
+    ):
         node.save()
 
 

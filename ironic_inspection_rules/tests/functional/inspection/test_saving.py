@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a phase changed, and its checkpoint, against another transaction."""
+"""Saving what a phase changed, on a real database server."""
 
 import threading
 
 import fixtures
 from ironic import objects
+from ironic.common import exception as ironic_exception
 from ironic.db.sqlalchemy import models
 from oslo_utils import uuidutils
 import sqlalchemy as sa
@@ -114,3 +115,73 @@ class DeadlockTestCase(base.GlueTestCase):
                 saved,
             ),
         )
+
+
+class RefusedTextTestCase(base.GlueTestCase):
+    """Text that MySQL refuses, as the connection lacks charset=utf8mb4."""
+
+    kind = 'mysql'
+
+    def setUp(self):
+        if reason := database.why_absent(self.kind):
+            self.skipTest(reason)
+        super().setUp()
+
+    def refused(self, guilty, **fields):
+        """Return the error of a phase, where an innocent rule was the last.
+
+        :param guilty: the op and the arguments of the first rule.
+        :param fields: of the first rule.
+        """
+        others = [
+            ('set-attribute', ['/extra/a', 1]),
+            ('set-port-attribute', [base.MAC, '/extra/a', 1]),
+        ]
+        runner = base.Hook(
+            base.rules(
+                base.rule(guilty, description='guilty', **fields),
+                base.rule(*others, description='innocent'),
+            )
+        )
+        error = self.assertRaises(
+            ironic_exception.HardwareInspectionFailure,
+            runner.apply,
+            self.task,
+            {'hostname': 'rack 😀 7'},
+            {},
+            'main',
+        )
+        self.assertEqual(
+            ({}, {}), (self.stored_node().extra, self.stored_port().extra)
+        )
+        # The statement may have secrets of the node.
+        self.assertNotIn('UPDATE', str(error))
+        return str(error)
+
+    def test_an_attribute_of_the_node(self):
+        message = self.refused(
+            ('set-attribute', ['/description', '{inventory.hostname}'])
+        )
+        self.assertIn('(guilty), set-attribute: ', message)
+        self.assertIn('description', message)
+        # A database that stores the error refuses the same text again.
+        self.task.node.last_error = message
+        self.task.node.save()
+
+    def test_an_attribute_of_a_port(self):
+        message = self.refused(
+            (
+                'set-port-attribute',
+                [base.MAC, '/name', '{inventory.hostname}'],
+            )
+        )
+        self.assertIn('(guilty), set-port-attribute: ', message)
+        self.assertIn('name', message)
+
+    def test_a_sensitive_rule_does_not_say_what(self):
+        message = self.refused(
+            ('set-attribute', ['/description', '{inventory.hostname}']),
+            sensitive=True,
+        )
+        self.assertIn(', set-attribute: failed', message)
+        self.assertNotIn('rack', message)

@@ -359,6 +359,23 @@ class PhaseTestCase(base.GlueTestCase):
             (True, 'broken fan'), (node.maintenance, node.maintenance_reason)
         )
 
+    def test_ironic_gets_errors_that_every_database_can_store(self):
+        message = self.failed(
+            base.rule(
+                (
+                    'fail',
+                    {'msg': '{inventory.hostname}', 'maintenance': True},
+                )
+            ),
+            inventory={'hostname': 'rack 😀 7'},
+        )
+
+        self.assertIn('rack \N{REPLACEMENT CHARACTER} 7', message)
+        self.assertEqual(
+            'rack \N{REPLACEMENT CHARACTER} 7',
+            self.stored_node().maintenance_reason,
+        )
+
     def test_errors_of_sensitive_rules_say_which_rule_and_op_only(self):
         message = self.failed(
             base.rule(
