@@ -623,6 +623,15 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
                 )
             )
             continue
+        if '\0' in text:
+            # PostgreSQL refuses this character in a query.
+            refusals.append(
+                exceptions.Invalid(
+                    _('Query parameter %s must not have the character NUL')
+                    % name
+                )
+            )
+            continue
         try:
             values[name] = convert(name, text)
         except (exceptions.Invalid, ironic_exception.IronicException) as exc:

@@ -39,6 +39,9 @@ from ironic_inspection_rules.objects import storage
 RULES = versions.MINOR_96_INSPECTION_RULES
 NODE = '{node}'
 
+_NOT_COMPARABLE = (1267, 1270, 1271, 3854)
+"""MySQL's errors about texts in character sets that it cannot compare."""
+
 Handler = Callable[..., Any]
 Query = Mapping[str, request.Converter]
 
@@ -150,6 +153,11 @@ class Route:
             )
         elif self.policy is not None:
             api_utils.check_policy(self.policy)
+        if any('\0' in part for part in path):
+            # PostgreSQL refuses this character in a query.
+            raise exceptions.NotFound(
+                _('Nothing has the character NUL in its name')
+            )
         try:
             # Without query and schema, the handler reads the request itself.
             if self.query is not None or self.schema is not None:
@@ -164,7 +172,8 @@ class Route:
             # The next clause must not handle this error: if the database is
             # unreachable, it cannot be checked whether the tables exist.
             raise
-        except (db_exc.DBError, sqlalchemy_exc.DBAPIError):
+        except (db_exc.DBError, sqlalchemy_exc.DBAPIError) as exc:
+            _check_text(exc)
             # The tables may have been removed from the database. In this case
             # this raises an error that names the command that creates them.
             _check_tables()
@@ -260,6 +269,26 @@ def _check_queue() -> None:
                 'the API'
             )
         )
+
+
+def _check_text(exc: Exception) -> None:
+    """Check that an error is not about a text in the request.
+
+    If ``[database]connection`` lacks ``charset=utf8mb4``, MySQL cannot compare
+    a text that has a character above U+FFFF, e.g. an emoji, with a column.
+
+    :param exc: an error of the database.
+    :raises: Invalid if the error is about a text.
+    """
+    # oslo.db wraps the error of SQLAlchemy, which wraps that of the driver.
+    wrapped = getattr(exc, 'inner_exception', exc)
+    original = getattr(wrapped, 'orig', None)
+    if original is None or not original.args:
+        return
+    if original.args[0] in _NOT_COMPARABLE:
+        raise exceptions.Invalid(
+            _('The database cannot search for this text: %s') % original
+        ) from exc
 
 
 def _check_tables() -> None:
