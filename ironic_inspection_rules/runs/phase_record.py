@@ -168,35 +168,35 @@ def _describe_changes(
     :param space_for_confirmed: the space for confirmed values; reduced here.
     """
     changes: list[Record] = []
-    confirmed: list[Record] = []
     # recorded_of_first[n] is how many of the first n changes of the rule are
     # recorded. If there is no space for the second of three changes, the list
     # becomes [0, 1, 1, 2].
     recorded_of_first = [0]
-    # For every confirmed value, how many changes were recorded before it.
-    changes_before = []
     for action in rule_trace.actions:
         for change in action.changes:
             if space.reserve(change.path):
                 changes.append(_describe_change(change, action.op, space))
             recorded_of_first.append(len(changes))
-        for confirmation in action.confirmed:
-            if not space_for_confirmed.reserve(confirmation.path):
-                continue
-            confirmed.append(
-                _describe_change(confirmation, action.op, space_for_confirmed)
-            )
-            # "earlier" counts the changes of all rules since the phase began.
-            # Subtract the changes before the first action of this rule.
-            made_by_rule = confirmation.earlier - rule_trace.actions[0].earlier
-            changes_before.append(recorded_of_first[made_by_rule])
     # If a change removed an item of a list, it moved the items behind it to
     # other paths. The path of a confirmed value is then only valid together
     # with the number of changes before it.
     has_moved_items = any('left' in change for change in changes)
-    if has_moved_items:
-        for record, count in zip(confirmed, changes_before, strict=True):
-            record['earlier'] = count
+    confirmed: list[Record] = []
+    for action in rule_trace.actions:
+        for confirmation in action.confirmed:
+            if not space_for_confirmed.reserve(confirmation.path):
+                continue
+            record = _describe_change(
+                confirmation, action.op, space_for_confirmed
+            )
+            if has_moved_items:
+                # The engine counts the changes since the phase began. Subtract
+                # those before the first action of this rule.
+                made_by_rule = (
+                    confirmation.earlier - rule_trace.actions[0].earlier
+                )
+                record['earlier'] = recorded_of_first[made_by_rule]
+            confirmed.append(record)
     return changes, confirmed
 
 
