@@ -14,6 +14,7 @@ import typing
 
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
+from ironic_inspection_rules.engine.run import change as engine_change
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_change
@@ -71,20 +72,20 @@ class RecordedRule:
         # that removed an item of a list moved the items behind it, so the
         # place of the value may be another one before the change.
         changes = self._fields['changes']
-        # places[n] is the place of the value before the last n changes.
-        places = [place]
-        for change in reversed(changes):
+        # The place of the value after the first n changes, by n.
+        place_after_first = {len(changes): place}
+        for index in reversed(range(len(changes))):
+            change = changes[index]
             if recorded_change.sets(change, place):
                 return Trail(place, change, is_set=True)
             place = recorded_change.place_before(change, place)
-            places.append(place)
+            place_after_first[index] = place
         for confirmation in reversed(self._fields.get('confirmed', ())):
             # "earlier" is the number of changes before the action. It is
             # missing if no change has moved an item, because all places are
             # then the same.
             changes_before = confirmation.get('earlier', len(changes))
-            changes_after = len(changes) - changes_before
-            place_then = places[changes_after]
+            place_then = place_after_first[changes_before]
             if recorded_change.confirms(confirmation, place_then):
                 return Trail(place_then, confirmation, is_set=True)
         return Trail(place)
@@ -162,21 +163,12 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
     for change in outcome.journal.withheld:
         assert change.rule is not None
         uuid = change.rule.uuid
-        object_name = change.object
-        if change.port:
-            # Name the port by its UUID, because its address may change.
-            object_name = f'port {change.port}'
-        tokens = change.place
-        if change.left is not None:
-            # The change removed an item of a list, and moved the items behind
-            # it. "-" instead of the index stands for any item.
-            tokens = (*tokens[:-1], data_path.APPEND)
-        path = data_path.pointer(tokens)
-        if uuid not in space_by_rule:
+        if uuid not in places:
+            places[uuid] = []
             space_by_rule[uuid] = phase_record.RecordSpace(
                 phase_record.LONGEST_RECORD, phase_record.MOST_CHANGES
             )
-            places[uuid] = []
+        object_name, path = _place_of_engine_change(change)
         # This counts the place, and returns False if there are too many.
         has_space = space_by_rule[uuid].reserve(path)
         if not has_space:
@@ -186,6 +178,24 @@ def places_of(outcome: runner.PhaseOutcome) -> Places:
         if places_of_rule is not None:
             places_of_rule.append([object_name, path])
     return places
+
+
+def _place_of_engine_change(change: engine_change.Change) -> list[str]:
+    """Return the object of a change, and the path of its value.
+
+    For example, ``['node', '/extra/rack']``, or ``['port <UUID>', '/extra']``.
+    It is the same as :func:`_place_of_recorded_change` of the recorded change.
+    """
+    object_name = change.object
+    if change.port:
+        # Name the port by its UUID, because its address may change.
+        object_name = f'port {change.port}'
+    tokens = change.place
+    if change.left is not None:
+        # The change removed an item of a list, and moved the items behind it.
+        # "-" instead of the index stands for any item.
+        tokens = (*tokens[:-1], data_path.APPEND)
+    return [object_name, data_path.pointer(tokens)]
 
 
 def for_readers(
@@ -208,28 +218,43 @@ def for_readers(
     disclosed: dict[str, phase_record.Record] = {}
     all_places = dict(places)
     for phase, stored_record in phases.items():
-        record = dict(stored_record)
-        places_of_phase = dict(places.get(phase, {}))
-        for kind in phase_record.KINDS:
-            shown_rules = []
-            for rule in stored_record[kind]:
-                if not _is_to_be_withheld(rule, open_rules):
-                    shown_rules.append(rule)
-                    continue
-                rule_without_content = {
-                    'uuid': rule['uuid'],
-                    phase_record.MATCHED: phase_record.was_matched(kind, rule),
-                    disclosure.WITHHELD: True,
-                }
-                shown_rules.append(rule_without_content)
-                # With these places, a search for the rule that set a value
-                # still finds this rule.
-                places_of_phase[rule['uuid']] = _places_of_changes(rule)
-            record[kind] = shown_rules
-        disclosed[phase] = record
+        disclosed[phase], added_places = _withhold_rules(
+            stored_record, open_rules
+        )
+        places_of_phase = {**places.get(phase, {}), **added_places}
         if places_of_phase:
             all_places[phase] = places_of_phase
     return disclosed, all_places
+
+
+def _withhold_rules(
+    stored_record: phase_record.Record, open_rules: Container[str]
+) -> tuple[phase_record.Record, Places]:
+    """Withhold the rules of a phase that must not be shown any more.
+
+    :param stored_record: the record of the phase; not changed.
+    :param open_rules: the UUIDs of rules that are known and not sensitive.
+    :returns: the record without the content of these rules, and the places
+        that they set. With the places, a search for the rule that set a value
+        still finds these rules.
+    """
+    record = dict(stored_record)
+    places: Places = {}
+    for kind in phase_record.KINDS:
+        shown_rules = []
+        for rule in stored_record[kind]:
+            if not _is_to_be_withheld(rule, open_rules):
+                shown_rules.append(rule)
+                continue
+            rule_without_content = {
+                'uuid': rule['uuid'],
+                phase_record.MATCHED: phase_record.was_matched(kind, rule),
+                disclosure.WITHHELD: True,
+            }
+            shown_rules.append(rule_without_content)
+            places[rule['uuid']] = _places_of_changes(rule)
+        record[kind] = shown_rules
+    return record, places
 
 
 def _is_to_be_withheld(
@@ -253,10 +278,10 @@ def _is_to_be_withheld(
 def _places_of_changes(rule: phase_record.Record) -> list[list[str]]:
     """Return the places of all values that a rule has set."""
     changes = [*rule['changes'], *rule.get('confirmed', ())]
-    return [_place_of_change(change) for change in changes]
+    return [_place_of_recorded_change(change) for change in changes]
 
 
-def _place_of_change(change: phase_record.Record) -> list[str]:
+def _place_of_recorded_change(change: phase_record.Record) -> list[str]:
     """Return the object of a recorded change, and the path of its value.
 
     For example, ``['node', '/extra/rack']``, or ``['port <UUID>', '/extra']``.
