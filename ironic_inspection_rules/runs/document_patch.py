@@ -19,6 +19,7 @@ list ``d``::
     [[['a', 'b'], 1], [['c']], [['d'], None, [1, 0]]]
 """
 
+import collections
 from collections.abc import Iterator
 import json
 import marshal
@@ -115,7 +116,7 @@ def apply(document: Any, patch: Patch) -> Any:
         patch does not change.
     """
     for step in patch:
-        document = _apply_step(document, path=step[0], step=step)
+        document = _apply_step(document, step)
     return document
 
 
@@ -209,52 +210,58 @@ def _find_order(
     :returns: the indexes; None if the items differ, or if the lists are too
         long to be compared.
     """
-    # The old indexes of equal items, by their JSON text. They are in reverse
-    # order, because pop() takes the last one, and the first must come first.
-    old_indexes: dict[str, list[int]] = {}
-    for index in reversed(range(len(before))):
-        text = limits.encode(before[index])
+    # The old indexes that no new item has got yet, by the JSON of the item.
+    unused_indexes: dict[str, collections.deque[int]] = (
+        collections.defaultdict(collections.deque)
+    )
+    for index, item in enumerate(before):
+        text = limits.encode(item)
         if text is None:
             return None
-        old_indexes.setdefault(text, []).append(index)
+        unused_indexes[text].append(index)
     order = []
     for item in after:
         text = limits.encode(item)
         if text is None:
             return None
-        unused_indexes = old_indexes.get(text)
-        if not unused_indexes:
+        if not unused_indexes[text]:
             # The old list has no such item, or has it less often.
             return None
-        order.append(unused_indexes.pop())
+        order.append(unused_indexes[text].popleft())
     return order
 
 
-def _apply_step(value: Any, path: list[Any], step: Step) -> Any:
-    """Apply a step to a value, and return the new value.
+def _apply_step(document: Any, step: Step) -> Any:
+    """Apply a step to a document, and return the new document.
 
-    A step is ``[path, value]``, ``[path]`` or ``[path, None, order]``. The
-    function calls itself for the next value on the path, until the rest of the
-    path is empty. Only mappings and lists on the path are copied.
+    Only mappings and lists on the path of the step are copied.
 
-    :param value: a value on the path of the step; not changed.
-    :param path: the rest of the path, from this value on.
-    :param step: the step with its whole path.
+    :param document: not changed.
+    :param step: ``[path, value]``, ``[path]`` or ``[path, None, order]``.
     """
+    path = step[0]
     is_removal = len(step) == 1
     is_new_order = len(step) == 3
+    if not path and is_new_order:
+        return _reorder(document, step[2])
     if not path:
-        # The step is about this value.
-        if is_new_order:
-            return [value[index] for index in step[2]]
         return step[1]
-    name, *rest = path
-    copied = value.copy()
-    if is_removal and not rest:
-        del copied[name]
-    elif not rest and not is_new_order:
-        # Set the value here, because the name need not exist before.
-        copied[name] = step[1]
+    new_document = document.copy()
+    # Go down to the mapping or list that has the value.
+    container = new_document
+    *path_of_container, name = path
+    for name_on_path in path_of_container:
+        container[name_on_path] = container[name_on_path].copy()
+        container = container[name_on_path]
+    if is_removal:
+        del container[name]
+    elif is_new_order:
+        container[name] = _reorder(container[name], step[2])
     else:
-        copied[name] = _apply_step(value[name], rest, step)
-    return copied
+        container[name] = step[1]
+    return new_document
+
+
+def _reorder(items: list[Any], order: list[int]) -> list[Any]:
+    """Return the items in another order, given by their indexes."""
+    return [items[index] for index in order]
