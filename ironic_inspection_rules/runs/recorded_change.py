@@ -28,6 +28,9 @@ CAPABILITIES = ('properties', 'capabilities')
 UNKNOWN: typing.Any = object()
 """Stands for a value that is unknown."""
 
+_OP_WITHOUT_VALUE = {'before': 'add', 'after': 'remove'}
+"""There is no value before an ``add``, and none after a ``remove``."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class RecordedPlace:
@@ -355,11 +358,7 @@ def _value_at(
         :data:`UNKNOWN` if the record hides or shortens it.
     """
     path = _path(change)
-    # There is no value before an "add", and none after a "remove".
-    op_without_value = 'remove'
-    if side == 'before':
-        op_without_value = 'add'
-    if change['op'] == op_without_value:
+    if change['op'] == _OP_WITHOUT_VALUE[side]:
         return data_path.ABSENT
     whole_value = change[side]
     if isinstance(whole_value, str) and _is_hidden(whole_value):
