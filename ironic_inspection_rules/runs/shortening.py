@@ -69,7 +69,7 @@ def shorten(
 
 
 def _is_short_number(value: typing.Any) -> bool:
-    """Return whether a value is a number of at most twenty digits or so."""
+    """Return whether a value is a float, or an integer of few digits."""
     if isinstance(value, int):
         return value.bit_length() < _SHORT_NUMBER
     return isinstance(value, float)
