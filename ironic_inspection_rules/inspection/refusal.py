@@ -42,27 +42,27 @@ class Refusals:
 
     def __init__(self, context: Any) -> None:
         self._context = context
-        # The names of nodes that are collected within assuming(), instead of
-        # being checked; None outside of assuming().
-        self._assumed: set[str] | None = None
+        # The names of nodes within assuming(), where they are collected and
+        # not checked; None outside of it.
+        self._collected_names: set[str] | None = None
 
     @contextlib.contextmanager
     def assuming(self) -> Iterator[set[str]]:
         """Accept all new names of nodes in the block, and collect them.
 
         After the block, the caller checks all collected names together with
-        :meth:`taken`. For many machines, this takes one query instead of one
-        per name.
+        :meth:`find_taken`. For many machines, this takes one query instead of
+        one per name.
 
         :returns: the set to which the names are added.
         """
-        self._assumed = set()
+        self._collected_names = set()
         try:
-            yield self._assumed
+            yield self._collected_names
         finally:
-            self._assumed = None
+            self._collected_names = None
 
-    def taken(self, names: Collection[str]) -> set[str]:
+    def find_taken(self, names: Collection[str]) -> set[str]:
         """Return the names that a node has, regardless of their case."""
         lower_names = {name.lower() for _uuid, name in self._list_named(names)}
         return {name for name in names if name.lower() in lower_names}
@@ -153,8 +153,8 @@ class Refusals:
         :param uuid: the UUID of the node that gets the name.
         :raises: DuplicateName if another node has it.
         """
-        if self._assumed is not None:
-            self._assumed.add(name)
+        if self._collected_names is not None:
+            self._collected_names.add(name)
             return
         for uuid_of_holder, _name in self._list_named([name]):
             if uuid_of_holder != uuid:
@@ -252,27 +252,25 @@ class Refusals:
         if not target.changed(PORTS):
             return
         before = target.before[PORTS]
-        # According to the database, a new address or name must be free (None)
-        # or belong to a port of this node, which may give it up in this phase.
-        allowed_holders = {None, *(port.get('uuid') for port in before)}
-        changed = [
+        uuids_of_node = {port.get('uuid') for port in before}
+        new_values = [
             target.changed_of_port(index) for index, _port in enumerate(before)
         ]
-        # The index of the port that has an address. Ports are saved one by
-        # one, so a port has its old address until it is saved.
-        addresses = {
+        # Which port of the node has an address. Ports are saved one by one, so
+        # a port has its old address until it is saved.
+        index_by_address = {
             port.get('address'): index for index, port in enumerate(before)
         }
-        # The index of the port that has a name. Ports that change their name
-        # have none from the beginning: saving removes these names first, so
-        # that two ports can swap their names.
-        names = {
+        # Which port has a name. Ports that change their name have none from
+        # the beginning: saving removes these names first, so that two ports
+        # can swap their names.
+        index_by_name = {
             port.get('name'): index
             for index, port in enumerate(before)
-            if 'name' not in changed[index]
+            if 'name' not in new_values[index]
         }
         # The label is the name of a port in messages, e.g. "port <MAC>".
-        labelled = zip(before, changed, changes.port_names, strict=True)
+        labelled = zip(before, new_values, changes.port_names, strict=True)
         for index, (port, values, label) in enumerate(labelled):
             self._check_references(
                 values, saving.PORT_REFERENCES, changes, label
@@ -283,25 +281,40 @@ class Refusals:
                 if address:
                     # The port takes the address, unless another port of the
                     # node has it.
-                    index_of_holder = addresses.setdefault(address, index)
-                    holder = self._find_holder(
-                        objects.Port.get_by_address, address
+                    index_of_holder = index_by_address.setdefault(
+                        address, index
                     )
-                    is_allowed = holder in allowed_holders
-                    if index_of_holder != index or not is_allowed:
+                    is_elsewhere = self._has_other_node(
+                        objects.Port.get_by_address, address, uuids_of_node
+                    )
+                    if index_of_holder != index or is_elsewhere:
                         raise ironic_exception.MACAlreadyExists(mac=address)
                 if name:
                     # The port takes the name in the same way.
-                    index_of_holder = names.setdefault(name, index)
-                    holder = self._find_holder(objects.Port.get_by_name, name)
-                    is_allowed = holder in allowed_holders
-                    if index_of_holder != index or not is_allowed:
+                    index_of_holder = index_by_name.setdefault(name, index)
+                    is_elsewhere = self._has_other_node(
+                        objects.Port.get_by_name, name, uuids_of_node
+                    )
+                    if index_of_holder != index or is_elsewhere:
                         raise ironic_exception.PortDuplicateName(name=name)
-            address_before = port.get('address')
-            if address and address != address_before:
+            old_address = port.get('address')
+            if address and address != old_address:
                 # After this port is saved, its old address is free for the
                 # ports that are saved later.
-                del addresses[address_before]
+                del index_by_address[old_address]
+
+    def _has_other_node(
+        self, find: Any, value: Any, uuids_of_node: Collection[str | None]
+    ) -> bool:
+        """Return whether a port of another node has an address or a name.
+
+        A port of this node may give up the value in this phase.
+
+        :param find: Ironic's method that reads a port by the value.
+        :param uuids_of_node: the UUIDs of the ports of this node.
+        """
+        holder = self._find_holder(find, value)
+        return holder is not None and holder not in uuids_of_node
 
     def _find_holder(self, find: Any, value: Any) -> str | None:
         """Return the UUID of the object that has a unique value, or None.

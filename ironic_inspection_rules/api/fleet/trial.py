@@ -165,7 +165,7 @@ class Trial:
         new_names: set[str] = set()
         for waiting_entry in waiting:
             new_names |= waiting_entry.names
-        taken_names = self.refusals.taken(new_names)
+        taken_names = self.refusals.find_taken(new_names)
         for waiting_entry in waiting:
             if waiting_entry.names & taken_names:
                 yield self._try(waiting_entry.machine)
