@@ -171,16 +171,13 @@ def _write_ports(task, target: working_copy.WorkingCopy) -> None:
         values = target.changed_of_port(index)
         if values:
             changed.append((port, values, label))
-    # Find the port that gets a name, by this name.
-    port_by_new_name = {}
-    for port, values, _label in changed:
-        new_name = values.get('name')
-        if new_name is not None:
-            port_by_new_name[new_name] = port
+    new_names = {values.get('name') for _port, values, _label in changed}
+    # Many ports may have the name None, which is no name.
+    new_names.discard(None)
     # Remove the names that go to another port.
     for port, values, _label in changed:
-        next_port_with_name = port_by_new_name.get(port.name, port)
-        if 'name' in values and next_port_with_name is not port:
+        is_renamed = 'name' in values and values['name'] != port.name
+        if is_renamed and port.name in new_names:
             port.name = None
             port.save()
     # Save all ports with their new values.
@@ -268,10 +265,6 @@ def _set_attributes(
 ) -> None:
     """Set attributes of a node or a port, without saving it.
 
-    An attribute may name another object by UUID, e.g. ``chassis_uuid``. If
-    Ironic stores the ``id`` of this object instead, e.g. in ``chassis_id``,
-    the ``id`` is set.
-
     :param changed: Ironic's object of the node or the port.
     :param values: the new values by name.
     :param references: the attributes of this kind of object that name another
@@ -284,19 +277,35 @@ def _set_attributes(
         with blame_rule_for_errors(changes, label, name):
             if label == working_copy.NODE and name == 'name':
                 _check_node_name(value)
-            attribute = name
-            # Use a copy, because Ironic's object may change the value.
-            value_to_set = copy.deepcopy(value)
-            reference = references.get(name)
-            # None and an empty text remove the reference.
-            if reference is not None and value:
-                # This raises an error if there is no such object.
-                other_object = reference.find(context, value)
-                if reference.id_attribute is not None:
-                    value_to_set = other_object.id
-            if reference is not None and reference.id_attribute is not None:
-                attribute = reference.id_attribute
-            setattr(changed, attribute, value_to_set)
+            if name in references:
+                _set_reference(changed, name, value, references[name], context)
+            else:
+                # Use a copy, because Ironic's object may change the value.
+                setattr(changed, name, copy.deepcopy(value))
+
+
+def _set_reference(
+    changed, name: str, uuid: Any, reference: Reference, context
+) -> None:
+    """Set an attribute of a node or a port that names another object.
+
+    If Ironic stores the ``id`` of the other object, e.g. in ``chassis_id``,
+    this attribute is set instead.
+
+    :param changed: Ironic's object of the node or the port.
+    :param name: the name of the attribute, e.g. ``chassis_uuid``.
+    :param uuid: the UUID of the other object; None or an empty text to remove
+        the reference.
+    :raises: Ironic's NotFound or Invalid if there is no such object.
+    """
+    if not uuid:
+        setattr(changed, reference.id_attribute or name, uuid)
+        return
+    other_object = reference.find(context, uuid)
+    if reference.id_attribute is None:
+        setattr(changed, name, uuid)
+    else:
+        setattr(changed, reference.id_attribute, other_object.id)
 
 
 def _check_node_name(name: Any) -> None:
