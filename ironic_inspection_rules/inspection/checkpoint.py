@@ -120,9 +120,10 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
     """
     for change in checkpoint['changes']:
         # For example ['node', ['extra', 'rack'], 'r1'], or for a port
-        # ['ports', [UUID, 'pxe_enabled'], False].
-        object_name = change[0]
-        path = tuple(change[1])
+        # ['ports', [UUID, 'pxe_enabled'], False]. A change without a value
+        # means that the value was removed.
+        object_name, tokens, *value_if_any = change
+        path = tuple(tokens)
         if object_name == working_copy.PORTS:
             port_uuid, *path_in_port = path
             try:
@@ -131,10 +132,9 @@ def repeat(checkpoint: Checkpoint, target: working_copy.WorkingCopy) -> None:
             except exceptions.OperationError:
                 # The port was removed meanwhile.
                 continue
-        # A change without a value means that the value was removed.
-        has_value = len(change) == 3
-        if has_value:
-            target.set(object_name, path, change[2])
+        if value_if_any:
+            [value] = value_if_any
+            target.set(object_name, path, value)
         else:
             target.unset(object_name, path)
 

@@ -134,17 +134,18 @@ def _check_option_of_ironic(
 
     :param own_options: the names of this project's options, by group.
     """
-    options = CONF
-    if setting.group != 'DEFAULT':
-        options = CONF[setting.group]
+    if setting.group == 'DEFAULT':
+        known_names = list(CONF)
+        distinctive_options = own_options
+    else:
+        known_names = list(CONF[setting.group])
         # The other groups have names such as "enabled" and "interface". These
         # would cause false warnings, because many groups of Ironic have such
         # options, and libraries register some of them later.
-        own_options = {_RULES_GROUP: own_options[_RULES_GROUP]}
-    known_names = list(options)
+        distinctive_options = {_RULES_GROUP: own_options[_RULES_GROUP]}
     if setting.name in known_names:
         return
-    right_group = _find_group_with_option(setting.name, own_options)
+    right_group = _find_group_with_option(setting.name, distinctive_options)
     if right_group is not None:
         yield _describe_wrong_group(setting, right_group)
     elif is_near_plugin(setting.value):
