@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     value: str
 
 
-def unknown() -> Iterator[str]:
+def unknown_options() -> Iterator[str]:
     """Yield a warning for every section and option that has no effect.
 
     There is a warning for:

@@ -66,11 +66,11 @@ def problems(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: whether a conductor has this configuration.
     """
-    yield from off(conducts)
-    yield from config_file.unknown()
+    yield from disabling_values(conducts)
+    yield from config_file.unknown_options()
 
 
-def off(conducts: bool = True) -> Iterator[str]:
+def disabling_values(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
     This is faster than :func:`problems`, which reads all configuration files
@@ -78,10 +78,10 @@ def off(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: whether a conductor has this configuration.
     """
-    yield from missing(conducts)
+    yield from options_without_plugin(conducts)
     yield from unknown_hooks(conducts)
     yield from near_middleware()
-    yield from without_defaults()
+    yield from hooks_without_defaults()
     yield from unmatched_interfaces(conducts)
 
 
@@ -119,7 +119,7 @@ def is_configured() -> bool:
     )
 
 
-def missing(conducts: bool = True) -> Iterator[str]:
+def options_without_plugin(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
     - If the inspect interface ``agent`` is enabled, or if API and conductor
@@ -132,28 +132,21 @@ def missing(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: whether a conductor has this configuration.
     """
-    is_agent_enabled = (
-        start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces
-    )
-    if not is_agent_enabled and not conducts:
-        # This is an API. The conductors have their own configurations, and
-        # store in the database which interfaces they have enabled.
-        is_agent_enabled = 'agent' in enabled_by_conductors()
-    if not is_agent_enabled:
-        if not _names_plugin(hook_names('redfish')):
+    if _is_agent_enabled(conducts):
+        if not _names_plugin(hook_names('inspector')):
             yield (
                 _(
-                    '[DEFAULT]enabled_inspect_interfaces does not name agent: '
-                    'a conductor with this configuration runs no inspection '
-                    'rules unless [redfish]inspection_hooks names %s'
+                    '[inspector]hooks does not name %s: a conductor with this '
+                    'configuration runs no inspection rules'
                 )
                 % PLUGIN
             )
-    elif not _names_plugin(hook_names('inspector')):
+    elif not _names_plugin(hook_names('redfish')):
         yield (
             _(
-                '[inspector]hooks does not name %s: a conductor with this '
-                'configuration runs no inspection rules'
+                '[DEFAULT]enabled_inspect_interfaces does not name agent: '
+                'a conductor with this configuration runs no inspection '
+                'rules unless [redfish]inspection_hooks names %s'
             )
             % PLUGIN
         )
@@ -166,6 +159,20 @@ def missing(conducts: bool = True) -> Iterator[str]:
             )
             % PLUGIN
         )
+
+
+def _is_agent_enabled(conducts: bool) -> bool:
+    """Return whether the inspect interface ``agent`` is enabled anywhere.
+
+    If API and conductor share one process, it counts as enabled.
+
+    :param conducts: whether a conductor has this configuration.
+    """
+    if start.is_all_in_one() or 'agent' in CONF.enabled_inspect_interfaces:
+        return True
+    # An API asks the database, because the conductors have their own
+    # configurations, and store there which interfaces they have enabled.
+    return not conducts and 'agent' in enabled_by_conductors()
 
 
 def _names_plugin(names: Iterable[str]) -> bool:
@@ -223,7 +230,7 @@ def _list_installed(group: str) -> frozenset[str]:
     return names - NEAR_NAMES
 
 
-def without_defaults() -> Iterator[str]:
+def hooks_without_defaults() -> Iterator[str]:
     """Yield a warning for options that name our hook but no default hooks.
 
     For example, with ``hooks = inspection-rules`` no hook of Ironic runs. The

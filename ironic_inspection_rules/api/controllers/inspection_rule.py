@@ -126,7 +126,7 @@ def get_all(query: Answer) -> Answer:
     )
     # For example, the option with the hooks of conductors lacks the hook that
     # runs rules.
-    warnings = list(switches.off(start.is_all_in_one()))
+    warnings = list(switches.disabling_values(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings
     return answer

@@ -248,7 +248,7 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.config(group='inspection_rules', supported_interfaces='^agent$')
 
     def said(self):
-        return list(switches.off(conducts=False))
+        return list(switches.disabling_values(conducts=False))
 
     def register(self, *interfaces):
         database = ironic_db.get_instance()
@@ -275,7 +275,7 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.register('no-inspect', 'agent')
         self.assertEqual([], self.said())
         self.assertEqual([], list(switches.of_node('agent')))
-        self.assertEqual(2, len(list(switches.off())))
+        self.assertEqual(2, len(list(switches.disabling_values())))
 
     def test_interfaces_of_no_conductor_are_told(self):
         self.register('no-inspect', 'redfish')
@@ -287,7 +287,9 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.register('agent')
         self.config(group='inspector', hooks='ports,zzz,inspection-rules')
         self.assertEqual([], self.said())
-        self.assertIn('unknown hook "zzz"', ' '.join(switches.off()))
+        self.assertIn(
+            'unknown hook "zzz"', ' '.join(switches.disabling_values())
+        )
         self.config(group='inspector', hooks='ports,prots,inspection-rules')
         self.assertIn('did you mean "ports"?', ' '.join(self.said()))
 
