@@ -123,8 +123,8 @@ def find_unlocked_rows(node_uuids: Collection[str]) -> list[str]:
         )
 
 
-def stop_clock(
-    session: orm.Session, node_uuid: str, starting: bool = False
+def stop_timeout(
+    session: orm.Session, node_uuid: str, is_power_on: bool = False
 ) -> datetime.datetime | None:
     """Stop the timeout of an inspection while its request waits in the queue.
 
@@ -134,11 +134,11 @@ def stop_clock(
     if it is a power-on request.
 
     :param session: the session of the transaction that stores the request.
-    :param starting: True for a request to power the machine on; False for a
-        request with data that the machine has posted.
+    :param is_power_on: whether the request is to power the machine on. If not,
+        it has data that the machine has posted.
     :returns: when the inspection began; None if the timeout was already
-        stopped, or if the node is new or does not exist. With ``starting``, it
-        is also None for any node that is not in state "inspecting".
+        stopped, or if the node is new or does not exist. For a power-on, it is
+        also None for any node that is not in state "inspecting".
     :raises: Conflict if the request has data, but the node does not wait for
         data.
     """
@@ -146,7 +146,7 @@ def stop_clock(
     # A machine is powered on in the state "inspecting". Then the node waits
     # for its data in the state "inspect wait".
     state = states.INSPECTWAIT
-    if starting:
+    if is_power_on:
         state = states.INSPECTING
     # All transactions lock the row of a node before the row of its request.
     # Different orders would cause deadlocks.
@@ -159,15 +159,17 @@ def stop_clock(
         )
         .with_for_update()
     ).scalar_one_or_none()
-    if began is not None:
-        session.execute(
-            sa.update(models.Node)
-            .where(models.Node.uuid == node_uuid)
-            .values(inspection_started_at=None)
-            .execution_options(synchronize_session=False)
-        )
-    elif not starting:
-        _check_may_get_data(session, node_uuid)
+    if began is None:
+        # There is no timeout to stop.
+        if not is_power_on:
+            _check_may_get_data(session, node_uuid)
+        return None
+    session.execute(
+        sa.update(models.Node)
+        .where(models.Node.uuid == node_uuid)
+        .values(inspection_started_at=None)
+        .execution_options(synchronize_session=False)
+    )
     return began
 
 

@@ -36,7 +36,7 @@ OPEN: sa.ColumnElement[bool] = models.RequestRow.open_node_uuid.is_not(None)
 def find_or_create_request(
     values: Mapping[str, Any],
     data: Mapping[str, Any] | None,
-    accept: Callable[[orm.Session], datetime.datetime | None] | None,
+    stop_timeout: Callable[[orm.Session], datetime.datetime | None] | None,
     reason_to_end: Callable[
         [models.RequestRow, datetime.datetime | None], str | None
     ],
@@ -52,11 +52,12 @@ def find_or_create_request(
         ``node_uuid``, ``event``, ``state`` and ``version``.
     :param data: the ``inventory`` and the ``plugin_data`` to process, and
         ``posted``, whether a ramdisk posted them; None for no data.
-    :param accept: called first, see :func:`.node_reservation.stop_clock`. It
-        may change the node, or raise an error to refuse the request. None to
-        accept any request.
+    :param stop_timeout: called first. It stops the timeout of the inspection
+        and returns when the inspection began, see
+        :func:`.node_reservation.stop_timeout`. It may raise an error to refuse
+        the request. None to store a request that is no step of an inspection.
     :param reason_to_end: called with the open request and the result of
-        ``accept``; returns why that request ends; None if it continues.
+        ``stop_timeout``; returns why that request ends; None if it continues.
     :param state_of_ended: the state of a request that the new one replaces.
     :param yields_for: seconds by which the request is due later: requests
         that are stored in this time without a delay are delivered before it.
@@ -69,20 +70,19 @@ def find_or_create_request(
         with transaction.writer() as session:
             # When the inspection began, if this is its first request.
             began = None
-            if accept is not None:
-                began = accept(session)
-            # Any, because SQLAlchemy 2.0 types attributes as columns.
-            pending: Any = session.execute(
-                sa.select(models.RequestRow).where(
-                    models.RequestRow.open_node_uuid == node_uuid
-                )
-            ).scalar_one_or_none()
-            if pending is not None:
-                reason = reason_to_end(pending, began)
+            if stop_timeout is not None:
+                began = stop_timeout(session)
+            open_request = _find_open(session, node_uuid)
+            if open_request is not None:
+                reason = reason_to_end(open_request, began)
                 if reason is None:
-                    return pending, False
+                    return open_request, False
                 is_ended = _supersede(
-                    session, pending.id, state_of_ended, reason, pending.state
+                    session,
+                    open_request.id,
+                    state_of_ended,
+                    reason,
+                    present_state=open_request.state,
                 )
                 if not is_ended:
                     # Since it was read, it has ended, or a worker has begun to
@@ -90,7 +90,7 @@ def find_or_create_request(
                     raise exceptions.RequestPending(node_uuid)
                 # Only the first request of an inspection gets this time from
                 # the node. A later one takes it from the earlier request.
-                began = began or pending.inspection_began_at
+                began = began or open_request.inspection_began_at
             row = models.RequestRow(
                 **values,
                 open_node_uuid=node_uuid,
@@ -103,6 +103,15 @@ def find_or_create_request(
     except db_exc.DBDuplicateEntry as exc:
         # Another process has stored a request since the query.
         raise exceptions.RequestPending(node_uuid) from exc
+
+
+def _find_open(session: orm.Session, node_uuid: str) -> Any:
+    """Read the open request of a node; None if the node has none."""
+    return session.execute(
+        sa.select(models.RequestRow).where(
+            models.RequestRow.open_node_uuid == node_uuid
+        )
+    ).scalar_one_or_none()
 
 
 def _replace_data(
@@ -190,11 +199,7 @@ def supersede_request(
     :param reason: stored as its last error.
     """
     with transaction.writer() as session:
-        open_request: Any = session.execute(
-            sa.select(models.RequestRow).where(
-                models.RequestRow.open_node_uuid == node_uuid
-            )
-        ).scalar_one_or_none()
+        open_request = _find_open(session, node_uuid)
         if open_request is not None and open_request.event in events:
             _supersede(session, open_request.id, state, reason)
 

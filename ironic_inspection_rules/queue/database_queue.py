@@ -42,8 +42,31 @@ _SECONDS_TO_YIELD = {queue_request.REAPPLY: leases.SECONDS_TO_YIELD}
 A reapplication lets other requests go first, because machines wait for these.
 """
 
-Accept = Callable[..., datetime.datetime | None]
-"""The type of ``accept`` of :class:`DatabaseQueue`."""
+StopTimeout = Callable[..., datetime.datetime | None]
+"""The type of ``stop_timeout`` of :class:`DatabaseQueue`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _NewRequest:
+    """A request that is put into the queue.
+
+    ``data``
+        The ``inventory`` and the ``plugin_data`` to store, and whether a
+        ramdisk ``posted`` them; None for no data.
+    ``checkpoints``
+        Outcomes of phases that have already run.
+    ``sender``
+        IP address that the data came from.
+    ``is_trusted``
+        Whether the sender has proved to be the machine.
+    """
+
+    node_uuid: str
+    event: str
+    data: dict[str, typing.Any] | None
+    checkpoints: dict
+    sender: str | None
+    is_trusted: bool
 
 
 class DatabaseQueue:
@@ -51,10 +74,10 @@ class DatabaseQueue:
 
     :param lease: seconds without a heartbeat after which a worker counts as
         dead.
-    :param accept: called in the transaction that stores a power-on or a posted
-        inventory. It stops the timeout of the inspection and returns when the
-        inspection began, see :func:`.node_reservation.stop_clock`. None to
-        store such a request without a change of its node.
+    :param stop_timeout: called in the transaction that stores a power-on or a
+        posted inventory. It stops the timeout of the inspection and returns
+        when the inspection began, see :func:`.node_reservation.stop_timeout`.
+        None to store such a request without a change of its node.
     :param served: an SQL condition on the requests that a worker of this
         process can process, see :func:`.node_reservation.served_by`; None for
         all requests.
@@ -66,12 +89,12 @@ class DatabaseQueue:
     def __init__(
         self,
         lease: float,
-        accept: Accept | None = None,
+        stop_timeout: StopTimeout | None = None,
         served: typing.Any = None,
         after_put: Sequence[Callable[[], None]] = (),
     ) -> None:
         self._lease = lease
-        self._accept = accept
+        self._stop_timeout = stop_timeout
         self._after_put = after_put
         # A worker takes either the power-on requests, or all other requests.
         self._power_on_search = leases.Search(lease, (state.STARTING,), served)
@@ -122,91 +145,79 @@ class DatabaseQueue:
             the machine.
         :raises: Conflict if the node does not wait for data.
         """
-        # The data to store with the request; None for none.
-        data: dict[str, typing.Any] | None = None
-        if inventory is not None:
-            data = {'inventory': inventory, 'plugin_data': plugin_data or {}}
-        elif event == queue_request.REAPPLY:
-            data = unprocessed.get_unprocessed(node_uuid)
-        if data is not None:
-            # The data of a reapplication do not replace the data that a
-            # ramdisk posted last: both are kept.
-            data['posted'] = event == queue_request.CONTINUE
-        values = {'checkpoints': checkpoints or {}, 'sender': sender}
-        if event == queue_request.REAPPLY and inventory is not None:
-            # The data come from an operator, not from the machine.
-            trusted = False
+        # The data of a reapplication come from an operator, if they are given.
+        is_from_operator = (
+            event == queue_request.REAPPLY and inventory is not None
+        )
+        new = _NewRequest(
+            node_uuid,
+            event,
+            data=_find_data(node_uuid, event, inventory, plugin_data),
+            checkpoints=checkpoints or {},
+            sender=sender,
+            is_trusted=trusted and not is_from_operator,
+        )
         request = None
         while request is None:
             # None means that another process changed the open request first.
-            request = self._try_put(node_uuid, event, data, values, trusted)
+            request = self._try_put(new)
         # Call them only after the commit, because the workers that they wake
         # could not find the request before.
         for function in self._after_put:
             function()
         return request
 
-    def _try_put(
-        self,
-        node_uuid: str,
-        event: str,
-        data: dict[str, typing.Any] | None,
-        values: dict[str, typing.Any],
-        trusted: bool,
-    ) -> queue_request.Request | None:
+    def _try_put(self, new: _NewRequest) -> queue_request.Request | None:
         """Try once to store a request, or to renew the open one.
 
-        :param data: the ``inventory`` and the ``plugin_data`` to store, and
-            whether a ramdisk ``posted`` them; None for no data.
-        :param values: the columns ``checkpoints`` and ``sender``.
-        :param trusted: whether the sender has proved to be the machine.
         :returns: the stored request; None if another process was faster.
         :raises: the errors of :meth:`put`.
         """
-        is_power_on = event == queue_request.POWER_ON
+        is_power_on = new.event == queue_request.POWER_ON
         first_state = state.WAITING
         if is_power_on:
             first_state = state.STARTING
         # A power-on and a posted inventory are steps of an inspection: they
         # stop its timeout, and are refused in some states of the node. Other
         # requests are accepted for any node.
-        accept = None
-        if self._accept and (is_power_on or event == queue_request.CONTINUE):
-            accept = functools.partial(
-                self._accept, node_uuid=node_uuid, starting=is_power_on
+        is_step = is_power_on or new.event == queue_request.CONTINUE
+        stop_timeout = None
+        if is_step and self._stop_timeout is not None:
+            stop_timeout = functools.partial(
+                self._stop_timeout,
+                node_uuid=new.node_uuid,
+                is_power_on=is_power_on,
             )
         new_row = {
-            **values,
             'uuid': uuidutils.generate_uuid(),
-            'event': event,
-            'node_uuid': node_uuid,
-            'version': request_object.InspectionRequest.VERSION,
+            'node_uuid': new.node_uuid,
+            'event': new.event,
             'state': first_state,
+            'checkpoints': new.checkpoints,
+            'sender': new.sender,
+            'version': request_object.InspectionRequest.VERSION,
         }
         # Called with the open request, this decides whether it ends.
-        reason_to_end = functools.partial(queue_request.reason_to_end, event)
+        reason_to_end = functools.partial(
+            queue_request.reason_to_end, new.event
+        )
         try:
             row, is_new = db_request.find_or_create_request(
                 new_row,
-                data,
-                accept=accept,
+                new.data,
+                stop_timeout=stop_timeout,
                 reason_to_end=reason_to_end,
                 state_of_ended=state.ERROR,
-                yields_for=_SECONDS_TO_YIELD.get(event, 0.0),
+                yields_for=_SECONDS_TO_YIELD.get(new.event, 0.0),
             )
         except exceptions.RequestPending:
             return None
         if is_new:
             return _read_request(row)
-        return self._try_renew(row, event, data, values, trusted)
+        return self._try_renew(new, row)
 
     def _try_renew(
-        self,
-        row: typing.Any,
-        event: str,
-        data: dict[str, typing.Any] | None,
-        values: dict[str, typing.Any],
-        trusted: bool,
+        self, new: _NewRequest, row: typing.Any
     ) -> queue_request.Request | None:
         """Try once to renew an open request, which goes on.
 
@@ -221,23 +232,22 @@ class DatabaseQueue:
         * Otherwise RequestPending is raised.
 
         :param row: the row of the open request.
-        :param event: the event of the new request. The other parameters are
-            those of :meth:`_try_put`.
         :returns: the open request; None if another process was faster.
         """
         open_request = _read_request(row)
-        may_renew = queue_request.displaces(event, open_request)
-        if not trusted and (may_renew or open_request.state == state.WAITING):
+        may_renew = queue_request.replaces(new.event, open_request)
+        # Whether no worker has begun to process the open request.
+        is_waiting = may_renew or open_request.state == state.WAITING
+        if is_waiting and not new.is_trusted:
             # An unknown sender may only repeat the data that already wait.
             waiting_data = unprocessed.get(row.unprocessed_id)
             if waiting_data is None and row.unprocessed_id is not None:
                 # The data were replaced between the two reads.
                 return None
             if waiting_data is not None:
-                sender = values['sender']
                 # This raises AnotherSender if the data differ.
-                _refuse_other_data(waiting_data, data, open_request, sender)
-                if event == queue_request.REAPPLY:
+                _refuse_other_data(new, waiting_data, open_request)
+                if new.event == queue_request.REAPPLY:
                     # The open request already does what this one asks for.
                     return open_request
         if not may_renew:
@@ -249,8 +259,12 @@ class DatabaseQueue:
             open_request.uuid,
             token=open_request.token,
             present_state=open_request.state,
-            values={**values, 'lock_failures': 0},
-            data=data,
+            values={
+                'checkpoints': new.checkpoints,
+                'sender': new.sender,
+                'lock_failures': 0,
+            },
+            data=new.data,
         )
         if renewed is None:
             return None
@@ -272,20 +286,20 @@ class DatabaseQueue:
         return self._power_on_search.is_any_due()
 
     def begin(
-        self, request: queue_request.Request, reached: str
+        self, request: queue_request.Request, new_state: str
     ) -> queue_request.Request:
         """Record that an attempt at a request begins, and count it.
 
         The lease is renewed.
 
         :param request: the request as it was delivered.
-        :param reached: the new state of the request, e.g. ``processing``.
+        :param new_state: the new state of the request, e.g. ``processing``.
         :returns: the changed request.
         :raises: LeaseLost if another worker has got the request.
         """
         begun = dataclasses.replace(
             request,
-            state=reached,
+            state=new_state,
             lock_failures=0,
             attempts=request.attempts + 1,
         )
@@ -375,9 +389,9 @@ class DatabaseQueue:
         :returns: the ended request.
         :raises: LeaseLost if another worker has got the request.
         """
-        reached = state.FINISHED
+        final_state = state.FINISHED
         if error is not None:
-            reached = state.ERROR
+            final_state = state.ERROR
         # At the commit, the fence would look for the lock of the node, which
         # this transaction may have released. finish_request() compares the
         # token itself.
@@ -385,13 +399,15 @@ class DatabaseQueue:
             is_held = db_request.finish_request(
                 request.uuid,
                 request.token,
-                reached,
+                final_state,
                 error,
                 session=transaction,
             )
         if not is_held:
             raise exceptions.LeaseLost(request.uuid)
-        return dataclasses.replace(request, state=reached, last_error=error)
+        return dataclasses.replace(
+            request, state=final_state, last_error=error
+        )
 
     def retry(
         self,
@@ -622,39 +638,60 @@ def _read_claim(
     return _read_request(row, **fields)
 
 
+def _find_data(
+    node_uuid: str,
+    event: str,
+    inventory: dict | None,
+    plugin_data: dict | None,
+) -> dict[str, typing.Any] | None:
+    """Return the data to store with a new request; None for no data.
+
+    A reapplication without an inventory gets the data that were posted last.
+
+    :param inventory: the inventory that was given with the request, if any.
+    """
+    data: dict[str, typing.Any] | None = None
+    if inventory is not None:
+        data = {'inventory': inventory, 'plugin_data': plugin_data or {}}
+    elif event == queue_request.REAPPLY:
+        data = unprocessed.get_unprocessed(node_uuid)
+    if data is not None:
+        # The data of a reapplication do not replace the data that a ramdisk
+        # posted last: both are kept.
+        data['posted'] = event == queue_request.CONTINUE
+    return data
+
+
 def _refuse_other_data(
-    waiting: dict[str, typing.Any],
-    data: dict[str, typing.Any] | None,
-    present: queue_request.Request,
-    sender: str | None,
+    new: _NewRequest,
+    waiting_data: dict[str, typing.Any],
+    open_request: queue_request.Request,
 ) -> None:
     """Raise an error if data of an unknown sender differ from waiting data.
 
-    :param waiting: the ``inventory`` and the ``plugin_data`` that wait.
-    :param data: the data of the sender; None if it has sent none.
-    :param present: the request whose data wait.
-    :param sender: the IP address of the sender.
-    :raises: AnotherSender if the data differ.
+    :param waiting_data: the ``inventory`` and the ``plugin_data`` that wait.
+    :param open_request: the request whose data wait.
+    :raises: AnotherSender if the data differ, or the sender has sent none.
     """
-    if data is not None:
-        # Compare as text, because a ramdisk may post NaN, which does not equal
-        # itself.
-        text = json.dumps(
-            [data['inventory'], data['plugin_data']], sort_keys=True
-        )
-        waiting_text = json.dumps(
-            [waiting['inventory'], waiting['plugin_data']], sort_keys=True
-        )
-        if text == waiting_text:
-            return
+    if new.data is not None and _as_text(new.data) == _as_text(waiting_data):
+        return
     LOG.warning(
         'Inspection data of node %(node)s from %(sender)s are '
         'refused: other data wait to be processed, which '
         '%(present)s posted',
         {
-            'node': present.node_uuid,
-            'sender': sender,
-            'present': present.sender,
+            'node': open_request.node_uuid,
+            'sender': new.sender,
+            'present': open_request.sender,
         },
     )
-    raise exceptions.AnotherSender(present.node_uuid, present.sender)
+    raise exceptions.AnotherSender(open_request.node_uuid, open_request.sender)
+
+
+def _as_text(data: dict[str, typing.Any]) -> str:
+    """Return the inventory and the plugin data of a request as one text.
+
+    Data are compared as text, because a ramdisk may post NaN, which does not
+    equal itself.
+    """
+    return json.dumps([data['inventory'], data['plugin_data']], sort_keys=True)

@@ -59,7 +59,7 @@ def install() -> None:
     # than a lease, because other processes wait for them.
     transaction.limit_waits(enginefacade.writer.get_engine(), options.lease)
     requests = database_queue.DatabaseQueue(
-        options.lease, node_reservation.stop_clock
+        options.lease, node_reservation.stop_timeout
     )
 
     def end_earlier_request(task: Any) -> None:

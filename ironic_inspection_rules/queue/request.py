@@ -104,7 +104,7 @@ class ExpiredLease(typing.NamedTuple):
     worker: str
 
 
-def displaces(event: str, present: typing.Any) -> bool:
+def replaces(event: str, open_request: typing.Any) -> bool:
     """Return whether a new request replaces the open request of its node.
 
     * Only a request in the state "waiting" or "starting" is replaced.
@@ -115,19 +115,18 @@ def displaces(event: str, present: typing.Any) -> bool:
     :func:`reason_to_end` has a further reason for which an open request ends.
 
     :param event: the event of the new request.
-    :param present: the open request, as a :class:`Request` or as its database
-        row.
+    :param open_request: a :class:`Request`, or its database row.
     """
-    has_begun = present.state not in (state.WAITING, state.STARTING)
+    has_begun = open_request.state not in (state.WAITING, state.STARTING)
     if has_begun:
         return False
     if event == CONTINUE:
         return True
-    return event == TIMEOUT and present.event == TIMEOUT
+    return event == TIMEOUT and open_request.event == TIMEOUT
 
 
 def reason_to_end(
-    event: str, present: typing.Any, began: datetime.datetime | None
+    event: str, open_request: typing.Any, began: datetime.datetime | None
 ) -> str | None:
     """Return why the open request of a node ends when a new one is stored.
 
@@ -137,15 +136,14 @@ def reason_to_end(
     * Otherwise it does not end.
 
     :param event: the event of the new request.
-    :param present: the open request, as a :class:`Request` or as its database
-        row.
+    :param open_request: a :class:`Request`, or its database row.
     :param began: when the inspection of the node began, in UTC, if the new
         request is the first one of this inspection; otherwise None.
     :returns: the text to store as the error of the open request; None if it
         does not end.
     """
-    if began is not None and present.inspection_began_at != began:
+    if began is not None and open_request.inspection_began_at != began:
         return OVERTAKEN
-    if present.event != event and displaces(event, present):
+    if open_request.event != event and replaces(event, open_request):
         return SUPERSEDED
     return None

@@ -65,7 +65,7 @@ def make_queue(
     # and must not keep the locks of its rows for longer.
     transaction.limit_waits(enginefacade.writer.get_engine(), lease)
     return database_queue.DatabaseQueue(
-        lease, node_reservation.stop_clock, served, after_put
+        lease, node_reservation.stop_timeout, served, after_put
     )
 
 

@@ -172,7 +172,7 @@ class Cluster:
         self._context = ironic_context.get_admin_context()
         self._api = scheduler.Process('api')
         self._queue = database_queue.DatabaseQueue(
-            LEASE, node_reservation.stop_clock, after_put=[self._wake]
+            LEASE, node_reservation.stop_timeout, after_put=[self._wake]
         )
         self._posted = 0
         DRIVER.inspect.before = lambda: None

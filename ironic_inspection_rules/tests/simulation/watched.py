@@ -80,7 +80,7 @@ class WatchedQueue(database_queue.DatabaseQueue):
         turns: scheduler.Scheduler,
         candidates: Candidates,
     ) -> None:
-        super().__init__(lease, node_reservation.stop_clock)
+        super().__init__(lease, node_reservation.stop_timeout)
         self._watch = watch
         self._turns = turns
         self._look = candidates.looked_for_by(super().get)

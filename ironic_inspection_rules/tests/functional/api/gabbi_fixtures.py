@@ -219,7 +219,7 @@ class NodesToPowerOn(fixture.GabbiFixture):
     def start_fixture(self) -> None:
         admin = context.get_admin_context()
         requests = database_queue.DatabaseQueue(
-            60, node_reservation.stop_clock
+            60, node_reservation.stop_timeout
         )
         for number, name in enumerate(('first', 'second')):
             node = objects.Node(

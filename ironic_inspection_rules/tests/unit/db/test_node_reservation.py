@@ -19,7 +19,7 @@ class AcceptanceTestCase(base.GlueTestCase):
         node.inspection_started_at = timeutils.utcnow()
         node.save()
         return database_queue.DatabaseQueue(
-            60.0, node_reservation.stop_clock
+            60.0, node_reservation.stop_timeout
         ).put(node.uuid, queue_request.CONTINUE, {}, {})
 
     def test_a_node_that_waits_has_its_clock_stopped(self):

@@ -497,7 +497,7 @@ class BoundTestCase(InspectorTestCase):
         with transaction.writer() as session:
             self.queue.consume(self.request, transaction=session)
         self.use_queue(
-            database_queue.DatabaseQueue(60, node_reservation.stop_clock)
+            database_queue.DatabaseQueue(60, node_reservation.stop_timeout)
         )
 
     def inspect(self, started):

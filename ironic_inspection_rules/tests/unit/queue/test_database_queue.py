@@ -356,7 +356,7 @@ class DatabaseQueueMixin:
         for event in queue_request.EVENTS:
             self.assertRaises(exceptions.RequestPending, self.put, event=event)
 
-    def test_a_posted_inventory_displaces_what_else_waits(self):
+    def test_a_posted_inventory_replaces_what_else_waits(self):
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
             waiting = self.put(event=event)
             posted = self.put()
@@ -390,11 +390,11 @@ class DatabaseQueueMixin:
         supersede = db_request._supersede
         ends = [held]
 
-        def end_then_supersede(*args):
+        def end_then_supersede(*args, **kwargs):
             if ends:
                 with futures.ThreadPoolExecutor(1) as threads:
                     threads.submit(self.queue.consume, ends.pop()).result()
-            return supersede(*args)
+            return supersede(*args, **kwargs)
 
         self.useFixture(
             fixtures.MonkeyPatch(
@@ -403,7 +403,7 @@ class DatabaseQueueMixin:
             )
         )
 
-    def test_nothing_displaces_a_posted_inventory(self):
+    def test_nothing_replaces_a_posted_inventory(self):
         self.put()
         for event in (queue_request.REAPPLY, queue_request.TIMEOUT):
             self.assertRaises(

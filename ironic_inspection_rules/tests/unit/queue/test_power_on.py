@@ -40,7 +40,7 @@ class PowerOnTestCase(glue.GlueTestCase):
         self.node = self.task.node
         self.set_node(provision_state=states.INSPECTING)
         self.queue = database_queue.DatabaseQueue(
-            queue_base.LEASE, node_reservation.stop_clock
+            queue_base.LEASE, node_reservation.stop_timeout
         )
         self.turns = []
         self.powered = []
