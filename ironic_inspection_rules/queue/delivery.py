@@ -71,8 +71,8 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
 
     * A request that has used up its attempts is refused.
     * A request that is already ``processing`` is run again, because its worker
-      died or failed (spec 001 "At least once"). :data:`.state.CHANGES` forbids
-      its event in this state.
+      died or failed (spec 001 "At least once"), although
+      :data:`.state.CHANGES` forbids its event in this state.
     * Any other request is refused if its event is forbidden in its state.
     * A request whose event leads to a terminal state, e.g. a timeout, is run
       in its present state.
@@ -86,12 +86,12 @@ def decide(request: queue_request.Request, max_attempts: int) -> RunDecision:
             cause = f'the last one failed: {request.last_error}'
         refusal = f'given up after {request.attempts} attempts; {cause}'
         return RunDecision(state.ERROR, refusal)
+    if request.state == state.PROCESSING:
+        return RunDecision(state.PROCESSING)
     event = _TRANSITION_EVENTS[request.event]
     # The verdict of the table of states, and the state after the event.
     change = state.CHANGES[request.state, event]
     if change.verdict is state.Verdict.FORBIDDEN:
-        if request.state == state.PROCESSING:
-            return RunDecision(request.state)
         refusal = (
             f'the event {event} is not allowed in the state {request.state}'
         )
@@ -316,11 +316,11 @@ class Delivery:
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
         if surroundings.are_to_blame(exc) and not is_doubtful:
             # Return self.request, in which the attempt is not counted.
+            delay = retry_delay(
+                self.request.lock_failures, self.retry_interval
+            )
             return self._retry(
-                self.request,
-                failures=self.request.lock_failures,
-                reason=str(exc),
-                of_surroundings=True,
+                self.request, delay, reason=str(exc), of_surroundings=True
             )
         log_request(LOG.exception, begun, 'processing broke off')
         # After the last attempt, the request is delivered once more. decide()
@@ -328,18 +328,18 @@ class Delivery:
         # well, the request ends here, and the leader fails the node later.
         if begun.attempts > self.max_attempts:
             return self._end(begun, f'given up, as it broke off: {exc}')
-        failures = 0
+        delay = retry_delay(0, self.retry_interval)
         if is_doubtful:
-            # This leads to the longest delay, in which an outage may end.
-            failures = _FAILURES_FOR_MAX_DELAY
+            # An outage may end in the longest delay.
+            delay = retry_delay(_FAILURES_FOR_MAX_DELAY, self.retry_interval)
         return self._retry(
-            begun, failures, reason=str(exc), of_surroundings=False
+            begun, delay, reason=str(exc), of_surroundings=False
         )
 
     def _retry(
         self,
         request: queue_request.Request,
-        failures: int,
+        delay: float,
         reason: str,
         of_surroundings: bool,
     ) -> Outcome:
@@ -350,15 +350,16 @@ class Delivery:
         its lease expires.
 
         :param request: the request, whose number of attempts is stored.
-        :param failures: failures in a row before this one; the delay grows
-            with them, see :func:`retry_delay`.
+        :param delay: minimum number of seconds before the next delivery.
         :param reason: why the request is tried again.
         :param of_surroundings: whether the surroundings, e.g. the database,
             are to blame, and not the request.
         :returns: RETRIED; LOST if the request could not be returned.
         :raises: LeaseLost if another worker has got the request.
         """
-        delay = retry_delay(failures, self.retry_interval)
+        log_method = LOG.warning
+        if of_surroundings:
+            log_method = LOG.info
         while True:
             try:
                 self.queue.retry(request, delay, reason, of_surroundings)
@@ -377,16 +378,13 @@ class Delivery:
                 if is_stopping:
                     log_request(LOG.warning, request, text)
                     return Outcome.LOST
-                continue
-            log_method = LOG.warning
-            if of_surroundings:
-                log_method = LOG.info
-            log_request(
-                log_method,
-                request,
-                f'will be tried again in {delay:.0f} seconds: {reason}',
-            )
-            return Outcome.RETRIED
+            else:
+                log_request(
+                    log_method,
+                    request,
+                    f'will be tried again in {delay:.0f} seconds: {reason}',
+                )
+                return Outcome.RETRIED
 
 
 def log_request(
