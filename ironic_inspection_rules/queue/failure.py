@@ -55,27 +55,37 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
         'request': request.uuid,
         'reason': reason,
     }
-    if node.provision_state in queue_node.IN_INSPECTION:
-        _clean_up(task, message)
-        if node.provision_state in queue_node.IN_INSPECTION:
-            task.process_event('fail', last_error=message)
-        else:
-            # Ironic could not clean up, and has therefore failed the node
-            # itself, with the error of the clean-up.
-            prepend_to_last_error(node, message)
-    elif (
-        request.event == queue_request.REAPPLY
-        or node.provision_state == states.ENROLL
+    provision_state = node.provision_state
+    if provision_state in queue_node.IN_INSPECTION:
+        _fail_inspection(task, message)
+        return
+    if request.event == queue_request.REAPPLY or (
+        provision_state == states.ENROLL
     ):
         conductor_utils.node_history_record(
             node, event=message, event_type=states.INTROSPECTION, error=True
         )
         node.save()
-    elif (
-        node.provision_state == states.INSPECTFAIL and node.last_error is None
-    ):
+        return
+    if provision_state == states.INSPECTFAIL and node.last_error is None:
         # The reason was removed when the machine was powered off.
         prepend_to_last_error(node, message)
+
+
+def _fail_inspection(task: Any, message: str) -> None:
+    """Bring a node in inspection to "inspect failed".
+
+    :param message: why the inspection failed.
+    :raises: errors of the surroundings, e.g. the database. In this case the
+        node has not failed yet.
+    """
+    _clean_up(task, message)
+    if task.node.provision_state in queue_node.IN_INSPECTION:
+        task.process_event('fail', last_error=message)
+    else:
+        # Ironic could not clean up, and has therefore failed the node itself,
+        # with the error of the clean-up.
+        prepend_to_last_error(task.node, message)
 
 
 def prepend_to_last_error(node: Any, reason: str) -> None:
@@ -112,12 +122,13 @@ def reason_of(exc: Exception) -> str:
 
     :param exc: the error that ended the attempt.
     """
-    reason: BaseException = exc
-    if isinstance(exc, _ERRORS_OF_STORING):
-        for cause in surroundings.chain(exc):
-            if not isinstance(cause, _ERRORS_OF_STORING):
-                reason = cause
-                break
+    # The error itself comes first, then its causes.
+    reasons = (
+        error
+        for error in surroundings.chain(exc)
+        if not isinstance(error, _ERRORS_OF_STORING)
+    )
+    reason = next(reasons, exc)
     text = str(reason) or type(reason).__name__
     return exceptions.storable(text)
 

@@ -29,7 +29,7 @@ class Abandoned(BaseException):
     """
 
 
-_TROUBLE: tuple[type[BaseException], ...] = (
+_ERRORS_OF_SURROUNDINGS: tuple[type[BaseException], ...] = (
     exceptions.NodeBusy,
     exceptions.TemporaryFailure,
     exceptions.Stopping,
@@ -175,7 +175,7 @@ def _is_of_surroundings(exc: BaseException) -> bool:
     The causes of the error are not looked at. The error is recognized by its
     type, by the code that the database gave it, or by its text.
     """
-    if isinstance(exc, _TROUBLE):
+    if isinstance(exc, _ERRORS_OF_SURROUNDINGS):
         return True
     if _code(exc) in _CODES_OF_OUTAGES:
         return True
@@ -184,7 +184,7 @@ def _is_of_surroundings(exc: BaseException) -> bool:
     if isinstance(exc, (RuntimeError, *_ERRORS_OF_DATABASE)):
         if _TEXT_OF_OUTAGE.search(str(exc)):
             return True
-    return _is_of_service(exc) or _broke_session(exc)
+    return _is_of_service(exc) or _follows_outage(exc)
 
 
 def _is_of_service(exc: BaseException) -> bool:
@@ -201,7 +201,7 @@ def _is_of_service(exc: BaseException) -> bool:
     return False
 
 
-def _broke_session(exc: BaseException) -> bool:
+def _follows_outage(exc: BaseException) -> bool:
     """Return whether an error only follows from an earlier outage.
 
     After an error such as a deadlock, Ironic tries its statement again, even
