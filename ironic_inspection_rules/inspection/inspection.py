@@ -497,7 +497,7 @@ class Inspection:
             attempt; RuleError if Ironic refuses a change now.
         """
         # Add the record of the phase to the run of this attempt.
-        self.run.take_up(phase, saved.get('run'))
+        self.run.restore(phase, saved.get('run'))
         # Make the changes of the node and its ports.
         checkpoint.repeat(saved, target)
         # Save the same checkpoint again. This raises an error if another

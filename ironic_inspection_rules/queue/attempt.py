@@ -117,7 +117,7 @@ class Attempt(inspection.Inspection):
         # and a timeout has no run.
         if request.event != queue_request.CONTINUE:
             return
-        self._take_up_run()
+        self._restore_run()
         if not recorder.is_stored(self.run, request.node_uuid):
             self._store_run = self.prepare_run(None)
 
@@ -181,7 +181,7 @@ class Attempt(inspection.Inspection):
         # The state is "processing" only if an earlier attempt has begun.
         has_begun = request.state == state.PROCESSING
         if has_begun and request.event in _WITH_DATA:
-            self._take_up_run()
+            self._restore_run()
             self._store_run = self.prepare_run(reason)
 
     def end(self, error: str | None) -> queue_request.Request:
@@ -304,26 +304,34 @@ class Attempt(inspection.Inspection):
             checkpoint.apply(early, request.plugin_data)
         if request.event not in _WITH_DATA:
             return
-        driver = self.task.driver
-        hooks = getattr(driver.inspect, 'hooks', None)
-        if hooks:
-            # All tasks of this process share the inspect interface, so only a
-            # copy of it gets the hooks of this attempt.
-            driver.inspect = copy.copy(driver.inspect)
-            driver.inspect.hooks = []
-            # Without the guards, Ironic would fail the node after an error of
-            # the surroundings, or would keep only the text of the error.
-            for hook in hooks:
-                # Ironic calls a hook and its method "preprocess"; guard()
-                # decorates both.
-                guarded: Any = self.guard()(hook.obj.__call__)
-                guarded.preprocess = self.guard()(hook.obj.preprocess)
-                driver.inspect.hooks.append(
-                    types.SimpleNamespace(name=hook.name, obj=guarded)
-                )
+        self._guard_hooks()
         self.begin(request.inventory, request.plugin_data, early.get('run'))
 
-    def _take_up_run(self) -> None:
+    def _guard_hooks(self) -> None:
+        """Put guards around the hooks of the inspect interface, if it has any.
+
+        Without the guards, Ironic would fail the node after an error of the
+        surroundings, or would keep only the text of the error.
+        """
+        driver = self.task.driver
+        hooks = getattr(driver.inspect, 'hooks', None)
+        if not hooks:
+            return
+        guarded_hooks = []
+        for hook in hooks:
+            # Ironic calls a hook and its method "preprocess"; guard()
+            # decorates both.
+            guarded: Any = self.guard()(hook.obj.__call__)
+            guarded.preprocess = self.guard()(hook.obj.preprocess)
+            guarded_hooks.append(
+                types.SimpleNamespace(name=hook.name, obj=guarded)
+            )
+        # All tasks of this process share the inspect interface, so only a copy
+        # of it gets the hooks of this attempt.
+        driver.inspect = copy.copy(driver.inspect)
+        driver.inspect.hooks = guarded_hooks
+
+    def _restore_run(self) -> None:
         """Add to the run what rules did in earlier attempts.
 
         A delivery that runs no rules itself, but stores the run, calls this.
@@ -336,7 +344,7 @@ class Attempt(inspection.Inspection):
         self._has_run_rules = True
         for phase in (model.PREPROCESS, model.MAIN):
             saved = self.checkpoints.get(phase, {})
-            self.run.take_up(phase, saved.get('run'))
+            self.run.restore(phase, saved.get('run'))
 
     def _inspect(self) -> str | None:
         """Process posted data with the code of Ironic's conductor.

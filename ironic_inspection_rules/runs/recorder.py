@@ -108,7 +108,7 @@ class RunRecorder:
             'earlier': earlier_records,
         }
 
-    def take_up(self, phase: str, saved: phase_record.Record | None) -> None:
+    def restore(self, phase: str, saved: phase_record.Record | None) -> None:
         """Add a phase of an earlier attempt, and the phases before it.
 
         :param saved: the result of :meth:`checkpoint` in the earlier attempt;

@@ -53,10 +53,10 @@ class RecorderTestCase(base.IronicTestCase):
         second = self.run_.checkpoint('main')
 
         again = recorder.RunRecorder(recorder.INSPECTION)
-        again.take_up('preprocess', first)
+        again.restore('preprocess', first)
         self.assertEqual({'preprocess': withheld}, again.phases)
         self.assertEqual({'preprocess': places}, again.places)
-        again.take_up('main', second)
+        again.restore('main', second)
         self.assertEqual(self.run_.phases, again.phases)
         self.assertEqual(self.run_.places, again.places)
 
