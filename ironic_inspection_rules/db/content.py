@@ -118,29 +118,30 @@ def put(connection: sa.Connection, document: Document) -> str:
     :param connection: a transaction that ends within :data:`FRESH` seconds.
     :returns: the digest of the document.
     """
-    # Texts of the sections by digest, and the digests by position. A section
-    # that occurs in several places has several positions.
-    sections: dict[str, str] = {}
-    digests_in_order: list[str] = []
-    # This call fills both of them.
-    frame_data = _cut_into_frame(document, sections, digests_in_order)
-    frame = _encode(frame_data)
-    digest = _compute_digest('\n'.join([frame, *digests_in_order]))
+    cutter = _Cutter()
+    frame = _encode(cutter.cut(document))
+    digest = _compute_digest('\n'.join([frame, *cutter.digests]))
     missing_documents = _mark_as_used(connection, _CONTENTS, [digest])
     if not missing_documents:
         # The document is already stored. Its sections need no mark of their
         # own, because they stay as long as the document.
         return digest
-    missing_sections = _mark_as_used(connection, _SECTIONS, sorted(sections))
+    text_by_digest = cutter.text_by_digest
+    missing_sections = _mark_as_used(
+        connection, _SECTIONS, sorted(text_by_digest)
+    )
     section_rows = [
-        {'digest': missing, 'data': zlib.compress(sections[missing].encode())}
+        {
+            'digest': missing,
+            'data': zlib.compress(text_by_digest[missing].encode()),
+        }
         for missing in missing_sections
     ]
     _insert(connection, _SECTIONS, section_rows)
     # A section that occurs in several places counts once per place.
     size = len(frame)
-    for section_digest in digests_in_order:
-        size += len(sections[section_digest])
+    for section_digest in cutter.digests:
+        size += len(text_by_digest[section_digest])
     document_row = {
         'digest': digest,
         'frame': zlib.compress(frame.encode()),
@@ -149,7 +150,7 @@ def put(connection: sa.Connection, document: Document) -> str:
     _insert(connection, _CONTENTS, [document_row])
     link_rows = [
         {'content': digest, 'position': position, 'section': section_digest}
-        for position, section_digest in enumerate(digests_in_order)
+        for position, section_digest in enumerate(cutter.digests)
     ]
     _insert(connection, _LINKS, link_rows)
     return digest
@@ -332,73 +333,89 @@ def _remove_links(session: orm.Session, digest: str) -> bool:
     return True
 
 
-def _cut_into_frame(
-    value: Any, sections: dict[str, str], order: list[str]
-) -> Any:
-    """Take the sections out of a value, and return its frame.
+class _Cutter:
+    """Cuts one document into its frame and its sections.
 
-    The frame of ``{'log': <2000 characters>, 'size': 3}`` is
-    ``{'log': {'\\0': 0}, 'size': 3}``, where 0 is the position of the section.
-    The value itself is not changed.
+    If a rule of this class changes, documents get other digests, and documents
+    that are already stored are stored again.
 
-    What happens to a child of the value, e.g. to the log, depends on its
-    length:
-
-    - Below :data:`SMALLEST`, it stays in the frame.
-    - Up to :data:`LARGEST`, it becomes a section.
-    - A longer dict or list gets a frame of its own. If it then has no
-      sections, it becomes a section as a whole.
-    - A longer text becomes a section.
-
-    A machine may send the key of a reference in its data. A dict or list that
-    may contain this key gets a frame of its own, whatever its length, and
-    never becomes a section.
-
-    If a rule of this function changes, documents get other digests, and
-    documents that are already stored are stored again.
-
-    :param value: a dict or a list.
-    :param sections: the JSON texts of sections by digest; new ones are added.
-    :param order: the digests of the sections by position; new ones are
-        appended. Two equal texts have two positions and one section.
+    :ivar digests: the digests of the sections, by position.
+    :ivar text_by_digest: the JSON texts of the sections. Two equal texts have
+        two positions and one digest.
     """
-    if isinstance(value, dict):
-        children = list(value.items())
-    else:
-        children = list(enumerate(value))
-    frame = value.copy()
-    for key_or_index, child in children:
+
+    def __init__(self) -> None:
+        self.digests: list[str] = []
+        self.text_by_digest: dict[str, str] = {}
+
+    def cut(self, value: Any) -> Any:
+        """Take the sections out of a value, and return its frame.
+
+        The frame of ``{'log': <2000 characters>, 'size': 3}`` is
+        ``{'log': {'\\0': 0}, 'size': 3}``, where 0 is the position of the
+        section.
+
+        :param value: a dict or a list; not changed.
+        """
+        if isinstance(value, list):
+            return [self._cut_child(child) for child in value]
+        frame = {name: self._cut_child(child) for name, child in value.items()}
+        if _REFERENCE in frame:
+            # A machine has sent this key. Wrap the mapping in a list, so that
+            # it differs from a reference, which has a number instead.
+            return {_REFERENCE: [frame]}
+        return frame
+
+    def _cut_child(self, child: Any) -> Any:
+        """Return what stands for a child of a value in the frame of the value.
+
+        This depends on the length of the child as JSON:
+
+        - Below :data:`SMALLEST`, it is the child itself.
+        - Up to :data:`LARGEST`, it is the reference of a section.
+        - For a longer dict or list, it is a frame of its own. If this frame
+          has no sections, the child becomes a section as a whole.
+        - For a longer text, it is the reference of a section.
+
+        A machine may send the key of a reference in its data. A dict or list
+        that may contain this key gets a frame of its own, whatever its length,
+        and never becomes a section.
+        """
         if not isinstance(child, dict | list | str):
             # A number, a boolean or null is short.
-            continue
+            return child
         # Most texts are too short for a section, which is found out here
         # without encoding them.
         if isinstance(child, str) and len(child) < SMALLEST:
-            continue
+            return child
         text = _encode(child)
-        # The recursive call wraps a mapping with the key of a reference. It
-        # cannot be in a section, because _fill_frame() reads sections
-        # unchanged.
-        may_have_reference_key = _ENCODED_REFERENCE in text
-        has_to_be_cut = len(text) > LARGEST or may_have_reference_key
-        if has_to_be_cut and not isinstance(child, str):
-            count_before = len(order)
-            frame[key_or_index] = _cut_into_frame(child, sections, order)
-            has_sections = len(order) > count_before
-            if has_sections or may_have_reference_key:
-                continue
-            # The child is long, but none of its parts is large enough for a
-            # section, so the child becomes a section as a whole.
-        if len(text) >= SMALLEST:
-            digest = _compute_digest(text)
-            sections[digest] = text
-            frame[key_or_index] = {_REFERENCE: len(order)}
-            order.append(digest)
-    if isinstance(frame, dict) and _REFERENCE in frame:
-        # A machine has sent this key. Wrap the mapping in a list, so that it
-        # differs from a reference, which has a number instead.
-        frame = {_REFERENCE: [frame]}
-    return frame
+        if not isinstance(child, str):
+            # cut() wraps a mapping with the key of a reference. The mapping
+            # cannot be in a section, because _fill_frame() reads sections
+            # unchanged.
+            may_have_reference_key = _ENCODED_REFERENCE in text
+            if len(text) > LARGEST or may_have_reference_key:
+                count_before = len(self.digests)
+                frame = self.cut(child)
+                has_sections = len(self.digests) > count_before
+                if has_sections or may_have_reference_key:
+                    return frame
+                # The child is long, but none of its parts is large enough for
+                # a section.
+        if len(text) < SMALLEST:
+            return child
+        return self._add_section(text)
+
+    def _add_section(self, text: str) -> dict[str, int]:
+        """Add a section, and return its reference.
+
+        :param text: the JSON text of the section.
+        """
+        digest = _compute_digest(text)
+        self.text_by_digest[digest] = text
+        position = len(self.digests)
+        self.digests.append(digest)
+        return {_REFERENCE: position}
 
 
 def _fill_frame(
@@ -406,7 +423,7 @@ def _fill_frame(
 ) -> Any:
     """Build a document, or a part of it, from its frame and its sections.
 
-    This reverses :func:`_cut_into_frame`. A part of a frame is
+    This reverses :meth:`_Cutter.cut`. A part of a frame is
 
     - a list or a mapping: its children are built in the same way;
     - ``{'\\0': 0}``: the section at position 0;
@@ -425,11 +442,11 @@ def _fill_frame(
         return frame
     mapping = frame
     if frame.keys() == {_REFERENCE}:
-        position_or_list = frame[_REFERENCE]
-        if not isinstance(position_or_list, list):
-            compressed_section = sections[digest, position_or_list]
+        position_or_wrapped = frame[_REFERENCE]
+        if isinstance(position_or_wrapped, int):
+            compressed_section = sections[digest, position_or_wrapped]
             return json.loads(zlib.decompress(compressed_section))
-        [mapping] = position_or_list
+        [mapping] = position_or_wrapped
     return {
         name: _fill_frame(child, digest, sections)
         for name, child in mapping.items()
