@@ -145,7 +145,7 @@ class Search:
         :returns: the request with its data; None if no request is due, or if
             all due requests are locked or claimed by other workers.
         """
-        candidates = self._read_candidates()
+        candidates = self._begin_search()
         while candidates:
             for candidate in candidates:
                 claimed = _claim(
@@ -156,49 +156,54 @@ class Search:
             # Other workers have claimed or locked all of these requests. Try
             # the next ones, because a process may hold its locks for a long
             # time.
-            candidates = self._read_candidates(after=candidates[-1])
+            candidates = _read_due_requests(
+                self._ranges,
+                due_after=self._skip_until,
+                last_read=candidates[-1],
+            )
         return None
 
     def is_any_due(self) -> bool:
         """Return whether any request is due, even if it is locked."""
-        return bool(self._read_candidates())
+        return bool(self._begin_search())
 
-    def _read_candidates(
-        self, after: _Candidate | None = None
-    ) -> list[_Candidate]:
-        """Read a few requests that may be claimed, sorted by their due time.
+    def _begin_search(self) -> list[_Candidate]:
+        """Read the first few requests that may be claimed, by their due time.
 
-        If the workers serve only some of the nodes, the beginning of a search
-        also sets ``self._skip_until``, so that the next search skips requests
-        for other workers.
-
-        :param after: the last request that the previous call returned, to
-            continue a search; None to begin one.
+        If the workers serve only some of the nodes, the next search skips the
+        requests for other workers that were due before these.
         """
         if time.monotonic() >= self._read_all_at:
             self._skip_until = 0.0
             self._read_all_at = time.monotonic() + self._lease
         candidates = _read_due_requests(
-            self._ranges, due_after=self._skip_until, last_read=after
+            self._ranges, due_after=self._skip_until
         )
-        if after is not None or self._serves_all:
-            return candidates
-        # All requests that were due before the first candidate are for other
-        # workers.
-        if candidates:
-            first = candidates[0]
-            # The first candidate may be due in the future, see
-            # _deliverable_conditions(). MySQL returns the time as a Decimal,
-            # but the column as a float.
-            nothing_until = min(first.due_at, float(first.looked_at))
-        else:
-            nothing_until = read_clock()
-        # Go back by one lease, because a transaction may commit a request
-        # after its due time. It cannot be later than that, because the
-        # database ends transactions that stall, see
-        # transaction.limit_waits().
-        self._skip_until = nothing_until - self._lease
+        if not self._serves_all:
+            # Go back by one lease, because a transaction may commit a request
+            # after its due time. It cannot be later than that, because the
+            # database ends transactions that stall, see
+            # transaction.limit_waits().
+            first_due_at = _find_first_due_time(candidates)
+            self._skip_until = first_due_at - self._lease
         return candidates
+
+
+def _find_first_due_time(candidates: list[_Candidate]) -> float:
+    """Return a time before which no request is due that the workers serve.
+
+    This is the due time of the first candidate, or the present time by the
+    clock of the database.
+
+    :param candidates: all or the first such requests, sorted by due time.
+    """
+    if not candidates:
+        return read_clock()
+    first = candidates[0]
+    # The first candidate may be due in the future, see
+    # _deliverable_conditions(). MySQL returns the time as a Decimal, but the
+    # column as a float.
+    return min(first.due_at, float(first.looked_at))
 
 
 def _due_conditions(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
@@ -256,29 +261,29 @@ def _deliverable_conditions(
     """
     row = models.RequestRow
     is_past, is_far_off = _due_conditions(lease)
-    was_put_off = sa.or_(row.attempts != 0, row.lock_failures != 0)
+    has_failed = sa.or_(row.attempts != 0, row.lock_failures != 0)
     # A reapplication is due SECONDS_TO_YIELD after the end of its delay. The
-    # delay is not over yet if that is later than SECONDS_TO_YIELD from now.
-    end_of_yielding = clock.now() + SECONDS_TO_YIELD
-    has_delay_left = sa.and_(
+    # delay is not over yet if it is due later than if the delay ended now.
+    due_if_delay_ended_now = clock.now() + SECONDS_TO_YIELD
+    is_reapplication_in_delay = sa.and_(
         row.event == _REAPPLY,
-        was_put_off,
+        has_failed,
         row.worker.is_(None),
-        row.due_at > end_of_yielding,
-        row.due_at <= end_of_yielding + MAX_DELAY,
+        row.due_at > due_if_delay_ended_now,
+        row.due_at <= due_if_delay_ended_now + MAX_DELAY,
     )
-    is_due_too_late = row.due_at > clock.now() + MAX_DELAY
-    is_in_between = sa.and_(
+    is_later_than_delays = row.due_at > clock.now() + MAX_DELAY
+    waits_for_nothing = sa.and_(
         sa.not_(is_past),
         sa.not_(is_far_off),
         row.worker.is_(None),
-        sa.or_(sa.not_(was_put_off), is_due_too_late),
+        sa.or_(sa.not_(has_failed), is_later_than_delays),
     )
-    is_delay_over = sa.not_(has_delay_left)
+    is_delay_over = sa.not_(is_reapplication_in_delay)
     return (
         is_past,
         sa.and_(is_far_off, is_delay_over),
-        sa.and_(is_in_between, is_delay_over),
+        sa.and_(waits_for_nothing, is_delay_over),
     )
 
 
