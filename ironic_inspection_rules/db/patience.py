@@ -58,29 +58,33 @@ def set_patience(connection: Any) -> None:
 
     :param connection: the connection on which the transaction begins.
     """
-    wants_short_limit = is_short()
-    if connection.dialect.name == 'postgresql':
-        if wants_short_limit:
-            # LOCAL ends the setting together with the transaction, so nothing
-            # has to be restored.
-            connection.exec_driver_sql(
-                f"SET LOCAL lock_timeout = '{_SHORT_LIMIT}s'"
-            )
-        return
-    # In MySQL and MariaDB, the setting stays on the connection after the
-    # transaction, and the next transaction may belong to another thread. It is
-    # therefore compared with the limit that this transaction wants.
+    if connection.dialect.name != 'postgresql':
+        _set_patience_of_mysql(connection)
+    elif is_short():
+        # LOCAL ends the setting together with the transaction, so nothing has
+        # to be restored.
+        connection.exec_driver_sql(
+            f"SET LOCAL lock_timeout = '{_SHORT_LIMIT}s'"
+        )
+
+
+def _set_patience_of_mysql(connection: Any) -> None:
+    """Set or restore the limit of a session of MySQL or MariaDB, if needed.
+
+    The setting stays on the connection after the transaction, and the next
+    transaction may belong to another thread, which wants another limit.
+    """
     has_short_limit = _ORIGINAL_LIMIT in connection.info
-    if has_short_limit == wants_short_limit:
+    if has_short_limit == is_short():
         return
-    if wants_short_limit:
+    if has_short_limit:
+        seconds = connection.info.pop(_ORIGINAL_LIMIT)
+    else:
         # Keep the original limit, so that a later transaction can restore it.
         connection.info[_ORIGINAL_LIMIT] = connection.exec_driver_sql(
             'SELECT @@innodb_lock_wait_timeout'
         ).scalar_one()
         seconds = _SHORT_LIMIT
-    else:
-        seconds = connection.info.pop(_ORIGINAL_LIMIT)
     connection.exec_driver_sql(
         f'SET SESSION innodb_lock_wait_timeout = {seconds}'
     )

@@ -406,12 +406,11 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
         if filled:
             low = filled[-1]
         else:
-            # This is the first known position. With this value, the distance
-            # is 1.
+            # There is no known position before. With this one, the distance
+            # would be 1.
             low = position - (count_of_new + 1)
         distance = (position - low) / (count_of_new + 1)
-        for number in range(1, count_of_new + 1):
-            filled.append(low + distance * number)
+        filled += _count_from(low, distance, count_of_new)
         filled.append(position)
         count_of_new = 0
     # Append the new positions after the last known position. If none is known,
@@ -419,13 +418,17 @@ def _fill_positions(positions: Sequence[float | None]) -> list[float] | None:
     last_known = -1.0
     if filled:
         last_known = filled[-1]
-    for number in range(1, count_of_new + 1):
-        filled.append(last_known + number)
+    filled += _count_from(last_known, 1.0, count_of_new)
     # The distances may have been rounded to 0.
     for position, next_position in zip(filled, filled[1:], strict=False):
         if position >= next_position:
             return None
     return filled
+
+
+def _count_from(low: float, distance: float, count: int) -> list[float]:
+    """Return positions above a position, with equal distances between them."""
+    return [low + distance * number for number in range(1, count + 1)]
 
 
 def _end_rows(

@@ -30,6 +30,9 @@ from ironic_inspection_rules.db import patience
 # inside another one becomes part of it, and both are committed together.
 _CONTEXT = threading.local()
 
+_HAS_LIMITS = '_ir_has_limits'
+"""Attribute that marks an engine to which limits were already applied."""
+
 
 def reader() -> contextlib.AbstractContextManager[orm.Session]:
     """Open a transaction that only reads, through Ironic's engine."""
@@ -193,10 +196,6 @@ def _build_timeout_options(driver: str, seconds: float) -> dict[str, Any]:
     return {}
 
 
-_HAS_LIMITS = '_ir_has_limits'
-"""Attribute that marks an engine to which limits were already applied."""
-
-
 @retried_on_lock_conflict
 def write(work: Callable[[sa.Connection], Any]) -> Any:
     """Do work in a transaction, and repeat it after a lock conflict.
@@ -273,34 +272,42 @@ def upsert(
         new values of an existing row, as SQL expressions by column. None keeps
         existing rows unchanged.
     """
-    dialect_name = connection.dialect.name
-    key = table.primary_key.columns
+    if connection.dialect.name in ('mysql', 'mariadb'):
+        connection.execute(_make_upsert_of_mysql(table, rows, update))
+        return
+    # The statement is the same in both databases, but SQLAlchemy has a class
+    # for each of them.
     statement: Any
-    if dialect_name in ('mysql', 'mariadb'):
-        statement = mysql.insert(table).values(rows)
-        new_row = statement.inserted
-        if update is None:
-            # Set the key to itself, which changes nothing. INSERT IGNORE would
-            # hide other errors as well.
-            key_column = key.keys()[0]
-            changes: Mapping[str, Any] = {key_column: new_row[key_column]}
-        else:
-            changes = update(new_row)
-        statement = statement.on_duplicate_key_update(changes)
+    if connection.dialect.name == 'postgresql':
+        statement = postgresql.insert(table).values(rows)
     else:
-        # The statement is the same in both databases, but SQLAlchemy has a
-        # class for each of them.
-        if dialect_name == 'postgresql':
-            statement = postgresql.insert(table).values(rows)
-        else:
-            statement = sqlite.insert(table).values(rows)
-        if update is None:
-            statement = statement.on_conflict_do_nothing()
-        else:
-            statement = statement.on_conflict_do_update(
-                index_elements=list(key), set_=update(statement.excluded)
-            )
+        statement = sqlite.insert(table).values(rows)
+    if update is None:
+        statement = statement.on_conflict_do_nothing()
+    else:
+        statement = statement.on_conflict_do_update(
+            index_elements=list(table.primary_key.columns),
+            set_=update(statement.excluded),
+        )
     connection.execute(statement)
+
+
+def _make_upsert_of_mysql(
+    table: Any,
+    rows: Sequence[Mapping[str, Any]],
+    update: Callable[[Any], Mapping[str, Any]] | None,
+) -> Any:
+    """Build the statement of :func:`upsert` for MySQL and MariaDB."""
+    statement = mysql.insert(table).values(rows)
+    new_row: Any = statement.inserted
+    if update is None:
+        # Set the key to itself, which changes nothing. INSERT IGNORE would
+        # hide other errors as well.
+        key_column = table.primary_key.columns.keys()[0]
+        return statement.on_duplicate_key_update(
+            {key_column: new_row[key_column]}
+        )
+    return statement.on_duplicate_key_update(update(new_row))
 
 
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
