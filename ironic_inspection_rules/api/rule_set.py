@@ -194,8 +194,8 @@ class _Replacement:
         :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the
             rules and the tables are invalid.
         """
-        # The present revision, and the stored rules.
-        revision, present = rule_object.StoredRule.read_rule_set(
+        # The revision in force, and its stored rules.
+        revision, stored_rules = rule_object.StoredRule.read_rule_set(
             api.request.context
         )
         self._check_revision(revision)
@@ -209,9 +209,9 @@ class _Replacement:
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
             # A rule that became sensitive after this revision stays sensitive.
-            rules = stored_rule.close_restored(self.rules, present)
+            rules = stored_rule.close_restored(self.rules, stored_rules)
         steps, table_plan = decide(
-            rules, self.tables, present, self.prune, self.restored
+            rules, self.tables, stored_rules, self.prune, self.restored
         )
         outcomes = {step.outcome for step in steps}
         outcomes |= {step.outcome for step in table_plan.steps}
@@ -285,7 +285,7 @@ def _check_policies(outcomes: Iterable[str]) -> None:
 
 def _check_rules_that_stay(
     rules: Sequence[Any],
-    present: Sequence[Fields],
+    stored_rules: Sequence[Fields],
     tables: table.Tables,
 ) -> None:
     """Check that the stored rules that stay can still read their tables.
@@ -294,26 +294,21 @@ def _check_rules_that_stay(
     table that it reads, or a column of such a table.
 
     :param rules: the posted rules, which may be invalid.
-    :param present: the stored rules; rules that were not posted stay.
+    :param stored_rules: the stored rules; rules that were not posted stay.
     :param tables: all tables after the change.
     :raises: InvalidTables if a rule that stays reads a missing table or
         column.
     """
     posted = [_canonicalize_uuid(rule) for rule in rules]
     try:
-        # For every posted rule, the match with the stored rule that it
-        # replaces; None for a new rule.
-        matched = replacement.match(posted, present)
+        matched = replacement.match(posted, stored_rules)
     except exceptions.InvalidRules:
         # Two posted rules have the same UUID, so it is unknown which stored
         # rules stay. The caller has already collected this error.
         return
-    replaced_uuids = set()
-    for match_of_rule in matched:
-        if match_of_rule is not None:
-            replaced_uuids.add(match_of_rule.rule['uuid'])
+    replaced_uuids = replacement.collect_matched_uuids(matched)
     problems = []
-    for rule in present:
+    for rule in stored_rules:
         if rule['uuid'] in replaced_uuids:
             continue
         for problem in _find_table_problems(rule, before=rule, tables=tables):
@@ -348,7 +343,7 @@ def _random_uuid(_index: int, _rule: Fields) -> str:
 
 def _decide_rules(
     rules: Sequence[Any],
-    present: Sequence[Fields],
+    stored_rules: Sequence[Fields],
     prune: bool,
     restored: bool,
     new_uuid: NewUUID,
@@ -360,7 +355,7 @@ def _decide_rules(
     even if it is no longer valid: only the tables that it reads are checked.
 
     :param rules: the posted rules.
-    :param present: the stored rules.
+    :param stored_rules: the stored rules.
     :param prune: whether to delete stored rules that were not posted.
     :param restored: whether the rules come from a revision.
     :param new_uuid: makes the UUID of a new rule that has none.
@@ -371,7 +366,7 @@ def _decide_rules(
     posted = [_canonicalize_uuid(rule) for rule in rules]
     # For every posted rule, the match with the stored rule that it replaces;
     # None for a new rule.
-    matched = replacement.match(posted, present)
+    matched = replacement.match(posted, stored_rules)
     parsed_rules = []
     # The problems by the index of the rule in the request.
     problems_by_index: dict[int, Sequence[exceptions.Problem]] = {}
@@ -381,22 +376,40 @@ def _decide_rules(
             stored = None
             rule_with_uuid = _with_uuid(rule, index, new_uuid)
         else:
-            stored = match_of_rule.rule
+            stored = match_of_rule.stored
             # _parse_posted() adds the UUID of the stored rule.
             rule_with_uuid = rule
         try:
-            parsed = _parse_posted(rule_with_uuid, stored, restored)
+            parsed_rules.append(
+                _check_posted(rule_with_uuid, stored, restored, tables)
+            )
         except exceptions.InvalidRule as exc:
             problems_by_index[index] = exc.problems
-            continue
-        parsed_rules.append(parsed)
-        if tables is not None:
-            table_problems = _find_table_problems(parsed, stored, tables)
-            if table_problems:
-                problems_by_index[index] = table_problems
     if problems_by_index:
         raise exceptions.InvalidRules(problems_by_index)
-    return replacement.plan_steps(parsed_rules, matched, present, prune)
+    return replacement.plan_steps(parsed_rules, matched, stored_rules, prune)
+
+
+def _check_posted(
+    rule: Any,
+    before: Fields | None,
+    restored: bool,
+    tables: table.Tables | None,
+) -> dict[str, Any]:
+    """Check a posted rule and the tables that it reads; return its fields.
+
+    :param before: the stored rule that it replaces; None for a new rule.
+    :param restored: whether the rule comes from a revision.
+    :param tables: all tables after the change; None if they are unknown.
+    :raises: InvalidRule with the problems of the rule, or of its tables if the
+        rule itself is valid.
+    """
+    parsed = _parse_posted(rule, before, restored)
+    if tables is not None:
+        problems = _find_table_problems(parsed, before, tables)
+        if problems:
+            raise exceptions.InvalidRule(problems)
+    return parsed
 
 
 def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:
@@ -414,7 +427,7 @@ def _with_uuid(rule: Any, index: int, new_uuid: NewUUID) -> Any:
 def decide(
     rules: Sequence[Any],
     tables: Any,
-    present: Sequence[Fields],
+    stored_rules: Sequence[Fields],
     prune: bool,
     restored: bool = False,
     new_uuid: NewUUID = _random_uuid,
@@ -427,8 +440,8 @@ def decide(
     :param rules: the rules as they were posted, or the rules of a revision.
     :param tables: the JSON form of the posted tables by name, None to keep
         all stored tables; if ``restored``, the tables of the revision.
-    :param present: the stored rules in their order; every rule has the fields
-        that an author sets, and its ``position``.
+    :param stored_rules: the stored rules in their order; every rule has the
+        fields that an author sets, and its ``position``.
     :param prune: whether to delete stored rules and tables that were not
         posted.
     :param restored: whether the rules and tables come from a revision.
@@ -437,7 +450,8 @@ def decide(
     :raises: InvalidRules, InvalidTables, or InvalidRuleSet if both the rules
         and the tables are invalid.
     """
-    errors: list[exceptions.InvalidInput] = []
+    errors_of_rules: list[exceptions.InvalidInput] = []
+    errors_of_tables: list[exceptions.InvalidInput] = []
     steps: list[replacement.RuleStep] = []
     table_plan = None
     tables_afterwards = None
@@ -447,19 +461,19 @@ def decide(
     except exceptions.InvalidTables as exc:
         # The answer must have the problems of the rules as well. Whether rules
         # read missing columns is not checked, because the tables are unknown.
-        errors.append(exc)
+        errors_of_tables.append(exc)
     try:
         steps = _decide_rules(
-            rules, present, prune, restored, new_uuid, tables_afterwards
+            rules, stored_rules, prune, restored, new_uuid, tables_afterwards
         )
     except exceptions.InvalidRules as exc:
-        # The answer lists the problems of rules before those of tables.
-        errors.insert(0, exc)
+        errors_of_rules.append(exc)
     if tables_afterwards is not None and not prune:
         try:
-            _check_rules_that_stay(rules, present, tables_afterwards)
+            _check_rules_that_stay(rules, stored_rules, tables_afterwards)
         except exceptions.InvalidTables as exc:
-            errors.append(exc)
+            errors_of_tables.append(exc)
+    errors = [*errors_of_rules, *errors_of_tables]
     if len(errors) == 1:
         raise errors[0]
     # Without a plan there is an error, but mypy does not know this.
@@ -486,18 +500,18 @@ def check(body: Any, prune: bool) -> None:
     if not isinstance(rules, list):
         rules = []
     tables = body.get('tables')
-    _revision, present = rule_object.StoredRule.read_rule_set(
+    _revision, stored_rules = rule_object.StoredRule.read_rule_set(
         api.request.context
     )
     if tables is None or isinstance(tables, dict):
         # This is called only for the errors that it raises.
-        decide(rules, tables, present, prune)
+        decide(rules, tables, stored_rules, prune)
         return
     # The caller has already refused these tables, because they are not a
     # mapping. Check only the rules, but not the tables that they read.
     _decide_rules(
         rules,
-        present,
+        stored_rules,
         prune,
         restored=False,
         new_uuid=_random_uuid,
@@ -683,24 +697,27 @@ def _changes(
     """
     changes = _Changes(created=[], updated={}, deleted=[])
     for step in steps:
+        if step.after is None:
+            # Every step has at least one of the two.
+            assert step.before is not None
+            changes.deleted.append(step.before['uuid'])
+            continue
         # The position of the rule among the rules, if it is new or moves. It
         # is a column in the database, but not a field of rules.
         position: dict[str, float] = {}
         if step.new_position is not None:
             position = {'position': step.new_position}
-        if step.before is None and step.after is not None:
+        if step.before is None:
             new_rule = {**step.after, **position}
             if new_rule['uuid'] in created_at:
                 new_rule['created_at'] = created_at[new_rule['uuid']]
             changes.created.append(new_rule)
-        elif step.after is None and step.before is not None:
-            changes.deleted.append(step.before['uuid'])
-        elif step.before is not None and step.after is not None:
-            new_values = {name: step.after[name] for name in step.fields}
-            columns = {**new_values, **position}
-            # A rule that neither changes nor moves has no columns to update.
-            if columns:
-                changes.updated[step.before['uuid']] = columns
+            continue
+        new_values = {name: step.after[name] for name in step.fields}
+        columns = {**new_values, **position}
+        # A rule that neither changes nor moves has no columns to update.
+        if columns:
+            changes.updated[step.before['uuid']] = columns
     return changes
 
 

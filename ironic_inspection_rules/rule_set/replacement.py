@@ -106,18 +106,31 @@ class RuleStep:
 class Match(typing.NamedTuple):
     """The stored rule that a wanted rule corresponds to.
 
-    ``rule`` is the stored rule. ``matched_by`` tells a user how it was
-    recognized: by ``uuid`` or by ``description``. It is None if both rules
-    have the same content and no description. Other callers of
-    :func:`plan_steps` may use other words.
+    ``matched_by`` tells a user how the stored rule was recognized: by ``uuid``
+    or by ``description``. It is None if both rules have the same content and
+    no description. Other callers of :func:`plan_steps` may use other words.
     """
 
-    rule: Fields
+    stored: Fields
     matched_by: str | None
 
 
+def collect_matched_uuids(
+    matches: typing.Iterable[Match | None],
+) -> set[str]:
+    """Return the UUIDs of the stored rules that wanted rules correspond to.
+
+    :param matches: the result of :func:`match`.
+    """
+    return {
+        match_of_rule.stored['uuid']
+        for match_of_rule in matches
+        if match_of_rule is not None
+    }
+
+
 def match(
-    wanted: typing.Sequence[typing.Any], present: typing.Sequence[Fields]
+    wanted: typing.Sequence[typing.Any], stored_rules: typing.Sequence[Fields]
 ) -> list[Match | None]:
     """Find the stored rule that corresponds to each wanted rule.
 
@@ -131,7 +144,7 @@ def match(
     A wanted rule without a match is new.
 
     :param wanted: rules as they were posted; items may be of any type.
-    :param present: the stored rules, in order.
+    :param stored_rules: the stored rules, in order.
     :returns: one item for each wanted rule: its match, or None if it is new.
     :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
         same UUID.
@@ -143,14 +156,14 @@ def match(
             matchable.append(rule)
         else:
             matchable.append(None)
-    return _Matcher(matchable, present).match()
+    return _Matcher(matchable, stored_rules).match()
 
 
 class _Matcher:
     """Finds the stored rules for wanted rules; uses each stored rule once.
 
     :param wanted: the rules in order, with None for a value that cannot match.
-    :param present: the stored rules in order.
+    :param stored_rules: the stored rules in order.
     :raises: :class:`.exceptions.InvalidRules` if two wanted rules have the
         same UUID.
     """
@@ -158,17 +171,17 @@ class _Matcher:
     def __init__(
         self,
         wanted: typing.Sequence[Fields | None],
-        present: typing.Sequence[Fields],
+        stored_rules: typing.Sequence[Fields],
     ) -> None:
         self._wanted = wanted
-        self._present = present
-        self._stored_by_uuid = {rule['uuid']: rule for rule in present}
+        self._stored_rules = stored_rules
+        self._stored_by_uuid = {rule['uuid']: rule for rule in stored_rules}
         # The rules that are not matched by UUID, keyed by their description.
         # If two stored rules or two wanted rules share a description, it does
         # not say which rule is meant, so neither of them is included.
         wanted_uuids = _collect_distinct_uuids(wanted)
         self._stored_by_description = _index_by_unique_description(
-            rule for rule in present if rule['uuid'] not in wanted_uuids
+            rule for rule in stored_rules if rule['uuid'] not in wanted_uuids
         )
         self._wanted_by_description = _index_by_unique_description(
             rule for rule in wanted if rule and not rule.get('uuid')
@@ -183,28 +196,12 @@ class _Matcher:
         matches = [
             self._match_by_uuid_or_description(rule) for rule in self._wanted
         ]
-        stored_by_content = self._list_unmatched_by_content(matches)
-        if not stored_by_content:
-            # All stored rules have a match.
+        unmatched = self._group_unmatched_by_content(matches)
+        if not unmatched:
             return matches
         for index, rule in enumerate(self._wanted):
-            if matches[index] is not None:
-                continue
-            # A rule with a UUID that is not stored is new, like a value that
-            # is no valid rule.
-            if rule is None or rule.get('uuid'):
-                continue
-            equal_rules = stored_by_content[_content_key(rule)]
-            if not equal_rules:
-                # No stored rule with this content is left.
-                continue
-            matched_by = None
-            if rule.get('description'):
-                # The content includes the description. Several rules share
-                # it; otherwise the rule would have been matched by it above.
-                matched_by = 'description'
-            # Remove the stored rule, so that the next equal rule gets another.
-            matches[index] = Match(equal_rules.popleft(), matched_by)
+            if matches[index] is None:
+                matches[index] = _match_by_content(rule, unmatched)
         return matches
 
     def _match_by_uuid_or_description(
@@ -238,28 +235,52 @@ class _Matcher:
             return None
         return Match(stored, 'description')
 
-    def _list_unmatched_by_content(
+    def _group_unmatched_by_content(
         self, matches: typing.Sequence[Match | None]
     ) -> dict[typing.Hashable, collections.deque[Fields]]:
         """Return the stored rules that have no match yet, by their content.
 
         :param matches: the match by UUID or description of each wanted rule.
         :returns: for each :func:`_content_key`, the stored rules with this
-            content, in the order in which they run. For any other key, the
-            list is empty.
+            content, in the order in which they run.
         """
-        matched_uuids = {
-            match_of_rule.rule['uuid']
-            for match_of_rule in matches
-            if match_of_rule is not None
-        }
-        by_content: dict[typing.Hashable, collections.deque[Fields]] = (
-            collections.defaultdict(collections.deque)
-        )
-        for rule in self._present:
+        matched_uuids = collect_matched_uuids(matches)
+        by_content: dict[typing.Hashable, collections.deque[Fields]] = {}
+        for rule in self._stored_rules:
             if rule['uuid'] not in matched_uuids:
-                by_content[_content_key(rule)].append(rule)
+                equal_rules = by_content.setdefault(
+                    _content_key(rule), collections.deque()
+                )
+                equal_rules.append(rule)
         return by_content
+
+
+def _match_by_content(
+    rule: Fields | None,
+    unmatched: typing.Mapping[typing.Hashable, collections.deque[Fields]],
+) -> Match | None:
+    """Return a stored rule with the same content as a wanted rule.
+
+    :param rule: a wanted rule that UUID and description do not match; None for
+        a value that cannot match.
+    :param unmatched: the stored rules without a match, by their content. The
+        returned rule is removed, so that the next equal rule gets another.
+    :returns: None if there is no such stored rule.
+    """
+    if rule is None:
+        return None
+    if rule.get('uuid'):
+        # A rule with a UUID that is not stored is new.
+        return None
+    equal_rules = unmatched.get(_content_key(rule))
+    if not equal_rules:
+        return None
+    matched_by = None
+    if rule.get('description'):
+        # The content includes the description. It is not unique; otherwise the
+        # rule would have been matched by it before.
+        matched_by = 'description'
+    return Match(equal_rules.popleft(), matched_by)
 
 
 def _collect_distinct_uuids(
@@ -329,7 +350,7 @@ def _content_key(rule: Fields) -> typing.Hashable:
 def plan_steps(
     wanted: typing.Sequence[Fields],
     matched: typing.Sequence[Match | None],
-    present: typing.Sequence[Fields],
+    stored_rules: typing.Sequence[Fields],
     prune: bool = True,
 ) -> list[RuleStep]:
     """Return the steps that turn the stored rules into the wanted rules.
@@ -343,59 +364,60 @@ def plan_steps(
     :param wanted: the wanted rules, in the order in which they must run.
     :param matched: the result of :func:`match`: the stored rule for each
         wanted rule, or None for a new one.
-    :param present: all stored rules, in order, with their ``position``.
+    :param stored_rules: all stored rules, in order, with their ``position``.
     :param prune: whether to delete the stored rules that are not wanted. If
         False, all stored rules keep their positions, and new rules come last.
     :returns: a step for each wanted rule, in their order, followed by a step
         for each other stored rule.
     """
-    # The position of each wanted rule before and after the steps.
-    old_positions: list[float | None] = []
-    for match_of_rule in matched:
-        if match_of_rule is None:
-            old_positions.append(None)
-        else:
-            old_positions.append(match_of_rule.rule['position'])
+    old_positions = [_old_position(match_of_rule) for match_of_rule in matched]
     if prune:
         positions = _positions_in_wanted_order(wanted, old_positions)
     else:
-        positions = _positions_with_new_rules_last(old_positions, present)
-    # The wanted rules.
+        positions = _positions_with_new_rules_last(old_positions, stored_rules)
     steps = []
     for rule, match_of_rule, position in zip(
         wanted, matched, positions, strict=True
     ):
-        if match_of_rule is None:
-            steps.append(
-                RuleStep(before=None, after=rule, new_position=position)
-            )
-            continue
-        stored = match_of_rule.rule
-        new_position = None
-        if position != stored['position']:
-            new_position = position
-        steps.append(
-            RuleStep(
-                before=stored,
-                after=rule,
-                matched_by=match_of_rule.matched_by,
-                new_position=new_position,
-            )
-        )
-    # The stored rules that are not wanted.
-    matched_uuids = {
-        match_of_rule.rule['uuid']
-        for match_of_rule in matched
-        if match_of_rule is not None
-    }
-    for rule in present:
-        if rule['uuid'] in matched_uuids:
+        steps.append(_step_of_wanted(rule, match_of_rule, position))
+    wanted_uuids = collect_matched_uuids(matched)
+    for rule in stored_rules:
+        if rule['uuid'] in wanted_uuids:
             continue
         if prune:
             steps.append(RuleStep(before=rule, after=None))
         else:
             steps.append(RuleStep(before=rule, after=rule))
     return steps
+
+
+def _old_position(match_of_rule: Match | None) -> float | None:
+    """Return the stored position of a wanted rule, or None for a new rule."""
+    if match_of_rule is None:
+        return None
+    position: float = match_of_rule.stored['position']
+    return position
+
+
+def _step_of_wanted(
+    rule: Fields, match_of_rule: Match | None, position: float
+) -> RuleStep:
+    """Return the step that creates a wanted rule, or changes the stored one.
+
+    :param match_of_rule: the stored rule that it replaces; None for a new one.
+    :param position: the position of the rule after the step.
+    """
+    if match_of_rule is None:
+        return RuleStep(before=None, after=rule, new_position=position)
+    new_position = None
+    if position != match_of_rule.stored['position']:
+        new_position = position
+    return RuleStep(
+        before=match_of_rule.stored,
+        after=rule,
+        matched_by=match_of_rule.matched_by,
+        new_position=new_position,
+    )
 
 
 def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
@@ -406,7 +428,7 @@ def rules_after(steps: typing.Iterable[RuleStep]) -> list[Fields]:
 
 def _positions_with_new_rules_last(
     old_positions: typing.Sequence[float | None],
-    present: typing.Sequence[Fields],
+    stored_rules: typing.Sequence[Fields],
 ) -> list[float]:
     """Return positions that move no rule and put new rules last.
 
@@ -415,9 +437,9 @@ def _positions_with_new_rules_last(
 
     :param old_positions: the current position of each wanted rule, None for a
         new rule.
-    :param present: all stored rules.
+    :param stored_rules: all stored rules.
     """
-    last = max((rule['position'] for rule in present), default=0)
+    last = max((rule['position'] for rule in stored_rules), default=0)
     positions = []
     for old_position in old_positions:
         if old_position is None:
@@ -449,35 +471,71 @@ def _positions_in_wanted_order(
         rule.
     """
     positions = _rising_positions(old_positions)
-    moves_stored_rule = False
-    for old_position, position in zip(old_positions, positions, strict=True):
-        if old_position is not None and old_position != position:
-            moves_stored_rule = True
-    if not moves_stored_rule:
+    if not _moves_stored_rule(old_positions, positions):
         return positions
-    # Group the indexes of the rules by phase and priority, and give positions
-    # to one group after the other.
-    indexes_by_group = collections.defaultdict(list)
-    for index, rule in enumerate(wanted):
-        phase_and_priority = (rule.get('phase'), rule.get('priority'))
-        indexes_by_group[phase_and_priority].append(index)
-    for indexes in indexes_by_group.values():
+    groups = _group_by_phase_and_priority(wanted)
+    for indexes in groups:
         positions_of_group = _rising_positions(
             [old_positions[index] for index in indexes]
         )
         for index, position in zip(indexes, positions_of_group, strict=True):
             positions[index] = position
-    # Rules of different groups may have the same position at this point. A
-    # rule that keeps its old position stays there; other rules get a free
-    # position.
-    taken_positions = {
-        position
-        for position, old_position in zip(
-            positions, old_positions, strict=True
-        )
-        if position == old_position
-    }
-    for indexes in indexes_by_group.values():
+    # Rules of different groups may have the same position at this point.
+    return _distinct_positions(positions, old_positions, groups)
+
+
+def _moves_stored_rule(
+    old_positions: typing.Sequence[float | None],
+    positions: typing.Sequence[float],
+) -> bool:
+    """Return whether a stored rule gets another position.
+
+    :param old_positions: the current position of each rule, None for a new
+        rule.
+    """
+    for old_position, position in zip(old_positions, positions, strict=True):
+        if old_position is not None and old_position != position:
+            return True
+    return False
+
+
+def _group_by_phase_and_priority(
+    wanted: typing.Sequence[Fields],
+) -> list[list[int]]:
+    """Return the indexes of the rules, grouped by phase and priority.
+
+    For example, if only the first and the last of three rules have the same
+    phase and priority, the groups are ``[[0, 2], [1]]``.
+    """
+    indexes_by_group: dict[tuple[typing.Any, typing.Any], list[int]] = {}
+    for index, rule in enumerate(wanted):
+        phase_and_priority = (rule.get('phase'), rule.get('priority'))
+        indexes_by_group.setdefault(phase_and_priority, []).append(index)
+    return list(indexes_by_group.values())
+
+
+def _distinct_positions(
+    positions: typing.Sequence[float],
+    old_positions: typing.Sequence[float | None],
+    groups: typing.Iterable[typing.Sequence[int]],
+) -> list[float]:
+    """Return positions of which no two rules have the same.
+
+    A rule that keeps its old position stays there. Any other rule whose
+    position is taken gets a lower one, but stays behind the rule before it in
+    its group. If there is no room, all rules get new positions.
+
+    :param positions: the positions, which rise within each group.
+    :param old_positions: the current position of each rule, None for a new
+        rule.
+    :param groups: the indexes of the rules of each group.
+    """
+    taken_positions = set()
+    for position, old_position in zip(positions, old_positions, strict=True):
+        if position == old_position:
+            taken_positions.add(position)
+    distinct = list(positions)
+    for indexes in groups:
         previous_position = None
         for index in indexes:
             if positions[index] != old_positions[index]:
@@ -485,12 +543,11 @@ def _positions_in_wanted_order(
                     previous_position, positions[index], taken_positions
                 )
                 if free_position is None:
-                    # There is no room left, so all rules get new positions.
                     return _number_from_one(len(positions))
-                positions[index] = free_position
+                distinct[index] = free_position
                 taken_positions.add(free_position)
-            previous_position = positions[index]
-    return positions
+            previous_position = distinct[index]
+    return distinct
 
 
 def _find_free_position(
@@ -540,17 +597,16 @@ def _rising_positions(
     positions: list[float] = []
     last_kept_position = None
     for index, kept_position in _find_longest_rising(old_positions):
-        # Fill the gap between this rule and the last one that keeps its
-        # position.
+        # The rules between the last rule that keeps its position and this one.
+        count_between = index - len(positions)
         positions += _positions_between(
-            last_kept_position, kept_position, count=index - len(positions)
+            last_kept_position, kept_position, count_between
         )
         positions.append(kept_position)
         last_kept_position = kept_position
-    # Add the rules after the last one that keeps its position.
-    count_of_rest = len(old_positions) - len(positions)
+    count_after = len(old_positions) - len(positions)
     positions += _positions_between(
-        last_kept_position, high=None, count=count_of_rest
+        last_kept_position, high=None, count=count_after
     )
     for position, following in itertools.pairwise(positions):
         if position >= following:
@@ -584,55 +640,59 @@ def _positions_between(
     return [start + distance * number for number in range(1, count + 1)]
 
 
+@dataclasses.dataclass(frozen=True)
+class _RisingEnd:
+    """The last rule of a rising subsequence, linked to the rule before it."""
+
+    index: int
+    position: float
+    previous: '_RisingEnd | None'
+
+
 def _find_longest_rising(
-    values: typing.Sequence[float | None],
+    old_positions: typing.Sequence[float | None],
 ) -> list[tuple[int, float]]:
-    """Return the longest rising subsequence, as pairs of index and number.
+    """Return the longest rising subsequence, as pairs of index and position.
 
     For example, ``[3.0, None, 1.0, 2.0]`` gives ``[(2, 1.0), (3, 2.0)]``.
     Rules at these indexes keep their positions, so that as few rules as
     possible move.
 
     The algorithm is patience sorting. A subsequence of a certain length can
-    best be extended if its last number is small. So for each length, the
-    smallest last number is kept. A binary search in these numbers finds the
-    longest subsequence that the current number can extend.
+    best be extended if its last position is low. So for each length, only the
+    subsequence with the lowest last position is kept. A binary search finds
+    the longest of them that the current rule can extend.
 
-    :param values: the numbers; None for a rule without a position.
+    :param old_positions: the current position of each rule, None for a new
+        rule.
     """
-    # The smallest last number of a rising subsequence of the length 1, 2, …
-    last_numbers: list[float] = []
-    # The index of each of these numbers in "values".
-    last_indexes: list[int] = []
-    # For the index of a number: the index of the number before it in the
-    # longest subsequence that ends with it.
-    previous_index: dict[int, int] = {}
-    for index, value in enumerate(values):
-        if value is None:
+    # The ends of the subsequences of the lengths 1, 2, … Their positions rise.
+    ends: list[_RisingEnd] = []
+    for index, position in enumerate(old_positions):
+        if position is None:
             continue
-        # Length of the longest subsequence that this number can extend.
-        length = bisect.bisect_left(last_numbers, value)
-        if length:
-            previous_index[index] = last_indexes[length - 1]
-        if length == len(last_numbers):
-            # This makes the longest subsequence so far.
-            last_numbers.append(value)
-            last_indexes.append(index)
+        length_before = bisect.bisect_left(
+            ends, position, key=operator.attrgetter('position')
+        )
+        previous = None
+        if length_before > 0:
+            previous = ends[length_before - 1]
+        end = _RisingEnd(index, position, previous)
+        if length_before == len(ends):
+            # This is the longest subsequence so far.
+            ends.append(end)
         else:
-            # This number is not larger than the last number for its length.
-            last_numbers[length] = value
-            last_indexes[length] = index
-    # Read the longest subsequence backwards, from its last number.
-    backwards: list[tuple[int, float]] = []
-    current_index = None
-    if last_indexes:
-        current_index = last_indexes[-1]
-    while current_index is not None:
-        value = values[current_index]
-        assert value is not None
-        backwards.append((current_index, value))
-        current_index = previous_index.get(current_index)
-    return backwards[::-1]
+            # This position is at most that of the end that it replaces.
+            ends[length_before] = end
+    if not ends:
+        return []
+    longest = []
+    current: _RisingEnd | None = ends[-1]
+    while current is not None:
+        longest.append((current.index, current.position))
+        current = current.previous
+    longest.reverse()
+    return longest
 
 
 def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
@@ -658,11 +718,11 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         the change, None if there is no such rule; and the names of the
         ``fields`` that differ.
     """
-    # The number of rules by outcome, e.g. {'created': 0, 'updated': 1, …}.
-    count = {
-        outcome: sum(step['outcome'] == outcome for step in steps)
-        for outcome in _SIGNS
-    }
+    # For example, {'created': 0, 'updated': 1, 'moved': 1, 'deleted': 0}.
+    count_by_outcome = dict.fromkeys(_SIGNS, 0)
+    for step in steps:
+        if step['outcome'] in _SIGNS:
+            count_by_outcome[step['outcome']] += 1
     for step in steps:
         outcome = step['outcome']
         if outcome not in _SIGNS:
@@ -678,13 +738,13 @@ def plan_lines(steps: typing.Sequence[Fields]) -> typing.Iterator[str]:
         if outcome != MOVED:
             yield from diff_lines(step)
         yield ''
-    if any(count.values()):
+    if any(count_by_outcome.values()):
         yield (
             _(
                 '%(created)d to create, %(updated)d to update, '
                 '%(moved)d to move, %(deleted)d to delete'
             )
-            % count
+            % count_by_outcome
         )
     else:
         yield _('Nothing to do: the rules are as they should be')

@@ -162,7 +162,7 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
     rules_with_uuids: list[Rule] = []
     for rule, match in zip(rules_of_files, matches, strict=True):
         if match:
-            uuid_of_replaced = match.rule['uuid']
+            uuid_of_replaced = match.stored['uuid']
             rules_with_uuids.append({**rule, 'uuid': uuid_of_replaced})
         elif rule.get('uuid') in (None, ''):
             rules_with_uuids.append({**rule, 'uuid': str(uuid.uuid4())})

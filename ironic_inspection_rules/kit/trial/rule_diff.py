@@ -214,7 +214,7 @@ def compare(old: ComparedRules, new: ComparedRules) -> RuleSetDifference:
     for new_rule, match in zip(new.rules, matches, strict=True):
         rule = new_rule
         if match is not None:
-            rule = dataclasses.replace(new_rule, uuid=match.rule['uuid'])
+            rule = dataclasses.replace(new_rule, uuid=match.stored['uuid'])
         rules.append(rule)
         new_meanings[rule.uuid] = new.meanings[new_rule.uuid]
     wanted_rules = [rule.to_mapping() for rule in rules]
@@ -341,7 +341,7 @@ def _match_rules(
         identities.append({'uuid': uuid, 'description': rule.description})
     matches = replacement.match(identities, old_fields)
     # Match the remaining rules by their meaning.
-    matched_uuids = {match.rule['uuid'] for match in matches if match}
+    matched_uuids = {match.stored['uuid'] for match in matches if match}
     unmatched = [
         fields for fields in old_fields if fields['uuid'] not in matched_uuids
     ]
