@@ -238,7 +238,7 @@ def read(
     sources: dict[str, str | None] = {}
     parts: list[Part] = []
     # Identifiers as they were reported, by their normalized form.
-    texts: dict[str, str] = {}
+    reported_texts: dict[str, str] = {}
     for source in part_source.SOURCES:
         # The limit applies to all sources together.
         most_items = MOST - len(parts)
@@ -248,7 +248,7 @@ def read(
             part = _make_part(source, name, item, reporter, identifiers)
             if part is not None:
                 parts_of_source.append(part)
-                texts.update(identifiers)
+                reported_texts.update(identifiers)
         parts += parts_of_source
         # A source with an empty list reports too: the machine has no such
         # parts.
@@ -259,13 +259,9 @@ def read(
     shared = _find_shared_identities(parts)
     remaining_parts = []
     for part in _leave_out_summarized(parts):
-        remaining = part.without(shared)
-        # If a part has lost its first identity, its label is another identity
-        # in normalized form. Use the form that was reported instead.
-        label = texts.get(remaining.label, remaining.label)
-        remaining_parts.append(remaining._replace(label=label))
+        remaining_parts.append(_without_shared(part, shared, reported_texts))
     return Parts(
-        in_order(remaining_parts), sources, shared=shared, texts=texts
+        in_order(remaining_parts), sources, shared=shared, texts=reported_texts
     )
 
 
@@ -289,11 +285,12 @@ def _read_identifiers(
         if text is not None:
             texts.append(text)
     wwn = item.get('wwn')
-    if wwn and 'wwn_with_extension' in item and len(texts) > 1:
+    if wwn and 'wwn_with_extension' in item:
         # All units of a disk array have the same WWN and differ in the
         # extension. So drop the WWN, but keep the first text: it is the WWN
         # with its extension, or the WWN itself if there is no extension.
-        texts = [texts[0], *(text for text in texts[1:] if text != wwn)]
+        texts_after_first = [text for text in texts[1:] if text != wwn]
+        texts = [*texts[:1], *texts_after_first]
     identifiers: dict[str, str] = {}
     for text in texts:
         identifiers.setdefault(part_identity.normalise(text), text)
@@ -373,6 +370,26 @@ def _find_shared_identities(parts: Iterable[Part]) -> frozenset[Identity]:
         if count > 1:
             shared.add(identity)
     return frozenset(shared)
+
+
+def _without_shared(
+    part: Part,
+    shared: Iterable[Identity],
+    reported_texts: Mapping[str, str],
+) -> Part:
+    """Return a part without shared identities, labeled as it was reported.
+
+    If a part loses its first identity, :meth:`Part.without` labels it with
+    another one in normalized form, e.g. ``s3z8``, which was reported as
+    ``S3Z8``.
+
+    :param shared: the identities that several parts share.
+    :param reported_texts: identifiers as they were reported, by their
+        normalized form.
+    """
+    remaining = part.without(shared)
+    label = reported_texts.get(remaining.label, remaining.label)
+    return remaining._replace(label=label)
 
 
 def _leave_out_summarized(parts: list[Part]) -> list[Part]:

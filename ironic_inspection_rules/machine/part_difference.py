@@ -178,7 +178,7 @@ class PartComparison:
     def _list_pairs(self) -> Iterator[part_pair.Pair]:
         """Yield all pairs of a known part and the same part in the report."""
         for pairing in self._pairings.values():
-            yield from pairing.same
+            yield from pairing.pairs
 
     def _find_moves(self) -> Iterator[part_pair.Pair]:
         """Yield the pairs of parts that have moved to another slot.
@@ -196,12 +196,11 @@ class PartComparison:
         for old, new in self._list_pairs():
             if not _has_moved(old, new):
                 continue
-            is_identified = bool(new.ids)
-            is_contradicted = self._groups.find_group(old) in stayed_or_gone
-            # If the new part has no identity, it was paired by its attributes,
-            # and may be another part.
-            if is_identified or not is_contradicted:
-                yield old, new
+            if not new.ids and self._groups.find_group(old) in stayed_or_gone:
+                # The two were paired by their attributes only, and another
+                # source knows better.
+                continue
+            yield old, new
 
     def _announced_by_others(self, source: str) -> part.Announced:
         """Return how many changes others announced while a source was silent.
@@ -222,9 +221,8 @@ class PartComparison:
           disks and has three now, one is missing.
         """
         for source, pairing in self._pairings.items():
-            # The parts in "before" have no counterpart in the new report.
             unidentified = []
-            for old in pairing.before:
+            for old in pairing.only_before:
                 if not old.ids:
                     unidentified.append(old)
                 elif self._groups.find_group(old) not in self._reported_groups:
@@ -247,23 +245,22 @@ class PartComparison:
         :param sources: names of sources that are in the report.
         """
         for source in sources:
-            # While this source was silent, other sources announced this many
-            # parts as new. These must not be announced again.
-            left_to_skip = self._announced_by_others(source).new
-            # The parts in "after" have no counterpart in the last report of
-            # the source.
             unidentified = []
-            for new in self._pairings[source].after:
+            count_known = 0
+            for new in self._pairings[source].only_after:
                 if not new.ids:
                     unidentified.append(new)
                 elif self._groups.find_group(new) in self._known_groups:
-                    # This is one of the announced parts.
-                    left_to_skip -= 1
+                    count_known += 1
                 else:
                     yield new
-            # The other announced parts have no identity here. It is unknown
-            # which parts these are, so skip the first.
-            yield from unidentified[max(0, left_to_skip) :]
+            # While this source was silent, other sources announced some parts
+            # as new. These must not be announced again. Known parts are among
+            # them. It is unknown which parts without an identity the others
+            # are, so skip the first.
+            count_announced = self._announced_by_others(source).new
+            count_to_skip = max(0, count_announced - count_known)
+            yield from unidentified[count_to_skip:]
 
     def _find_unreported_changes(self) -> Iterator[PartChange]:
         """Yield changes of parts that may be gone or new, or just unreported.
@@ -284,24 +281,41 @@ class PartComparison:
         groups_done = self._groups.find_groups(
             [*self._gone_parts, *self._new_parts, *moved]
         )
-        # 1. Parts that are identified on one side only. Their groups are done
-        # after this.
         for old, new in self._list_half_identified_pairs(groups_done):
             groups_done |= self._groups.find_groups([old, new])
             yield PartChange(what=UNREPORTED, before=old, after=new)
-        # 2. Parts of sources that are silent now.
+        for old in self._find_possibly_gone_parts(groups_done):
+            yield PartChange(what=UNREPORTED, before=old, after=None)
+        for new in self._find_possibly_new_parts(groups_done):
+            yield PartChange(what=UNREPORTED, before=None, after=new)
+
+    def _find_possibly_gone_parts(
+        self, groups_done: Collection[part_group.Group | None]
+    ) -> Iterator[part.Part]:
+        """Yield parts of sources that have fallen silent, which may be gone.
+
+        :param groups_done: the groups of parts that have a change already.
+        """
         fallen_silent = self._groups.distinct(
             self._parts_outside(
-                groups_done | self._reported_groups,
+                {*groups_done, *self._reported_groups},
                 self._list_parts_fallen_silent(),
             )
         )
         # A part without an identity may be a part that was reported each time.
-        for old in self._groups.without_counterpart(
+        return self._groups.without_counterpart(
             fallen_silent, self._known_parts, self._after.parts
-        ):
-            yield PartChange(what=UNREPORTED, before=old, after=None)
-        # 3. Parts of sources that report for the first time.
+        )
+
+    def _find_possibly_new_parts(
+        self, groups_done: Collection[part_group.Group | None]
+    ) -> Iterator[part.Part]:
+        """Yield parts of sources that report for the first time.
+
+        They are new, or were only not reported before.
+
+        :param groups_done: the groups of parts that have a change already.
+        """
         sources_heard_first = [
             source
             for source in self._pairings
@@ -312,10 +326,9 @@ class PartComparison:
                 groups_done, self._find_additional_parts(sources_heard_first)
             )
         )
-        for new in self._groups.without_counterpart(
+        return self._groups.without_counterpart(
             first_reported, self._after.parts, self._known_parts
-        ):
-            yield PartChange(what=UNREPORTED, before=None, after=new)
+        )
 
     def _parts_outside(
         self,
@@ -361,20 +374,14 @@ class PartComparison:
         """
         pair_by_group: dict[part_group.Group | None, part_pair.Pair] = {}
         for old, new in self._list_pairs():
-            if old.ids and new.ids:
-                # Both sides have an identity.
-                continue
-            # The old part may have identities from earlier reports. Only the
-            # last report of its source counts here.
-            if old.is_identified == bool(new.ids):
-                # Neither of the two reports identifies the part.
-                continue
-            identified = old
-            groups_of_other_side = self._reported_groups
-            if new.ids:
-                identified = new
+            if old.is_identified and not new.ids:
+                group = self._groups.find_group(old)
+                groups_of_other_side = self._reported_groups
+            elif new.ids and not old.ids:
+                group = self._groups.find_group(new)
                 groups_of_other_side = self._known_groups
-            group = self._groups.find_group(identified)
+            else:
+                continue
             if group in groups_of_other_side or group in skipped_groups:
                 continue
             pair_by_group.setdefault(group, (old, new))
@@ -423,14 +430,14 @@ class PartComparison:
         for pairing in self._pairings.values():
             # The identities that no part keeps from earlier reports.
             taken = set(identities_of_gone)
-            for _old, new in pairing.same:
+            for _old, new in pairing.pairs:
                 taken.update(new.identities)
-            for new in pairing.after:
+            for new in pairing.only_after:
                 taken.update(new.identities)
-            for old, new in pairing.same:
+            for old, new in pairing.pairs:
                 yield _renew_part(old, new, taken)
             # These parts are new, so no earlier report completes them.
-            yield from pairing.after
+            yield from pairing.only_after
 
     def _list_silent_parts(self) -> Iterator[part.Part]:
         """Return the known parts of the sources that are not in the report.
@@ -459,19 +466,23 @@ class PartComparison:
         :param source: the name of a source that is not in the report.
         :returns: the numbers of earlier inspections and of this one together.
         """
-        before = self._announced_by_others(source)
+        earlier = self._announced_by_others(source)
         kind = part.kind_of(source)
-        own = [old for old in self._known_parts if old.source == source]
-        unidentified = [old for old in own if not old.ids]
+        parts_of_source = [
+            old for old in self._known_parts if old.source == source
+        ]
         gone_of_kind = [old for old in self._gone_parts if old.kind == kind]
         # Do not count parts that the source identifies. If they are gone,
         # _list_silent_parts() leaves them out, so the source cannot miss them.
-        gone = self._parts_outside(self._groups.find_groups(own), gone_of_kind)
+        gone = self._parts_outside(
+            self._groups.find_groups(parts_of_source), gone_of_kind
+        )
+        # The source cannot miss more parts than it has without an identity.
+        unidentified = [old for old in parts_of_source if not old.ids]
+        count_gone = min(earlier.gone + len(gone), len(unidentified))
         new_of_kind = [new for new in self._new_parts if new.kind == kind]
-        # Limit the first number to the parts that the source has without
-        # identity, and the second to the parts that it may report at all.
-        count_gone = min(before.gone + len(gone), len(unidentified))
-        count_new = min(before.new + len(new_of_kind), part.MOST)
+        # It cannot report more new parts than are read.
+        count_new = min(earlier.new + len(new_of_kind), part.MOST)
         return part.Announced(count_gone, count_new)
 
 
@@ -481,12 +492,13 @@ def _has_moved(old: part.Part, new: part.Part) -> bool:
     Return False if a slot is unknown. Return False also if only one of the
     reports identifies the part, because the two may be different parts.
     """
-    # The last report does not identify an "unidentified" part; its ids come
-    # from earlier reports. So it may be the same as a new part without ids.
-    if bool(old.ids) != bool(new.ids or old.unidentified):
+    if old.is_identified and not new.ids:
         return False
-    are_slots_known = bool(old.slot and new.slot)
-    return are_slots_known and old.slot != new.slot
+    if new.ids and not old.ids:
+        return False
+    if not old.slot or not new.slot:
+        return False
+    return old.slot != new.slot
 
 
 def _has_changed(old: part.Part, new: part.Part) -> bool:

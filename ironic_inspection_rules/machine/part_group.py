@@ -13,6 +13,7 @@ their slots can show whether another source reports them too.
 
 import collections
 from collections.abc import Iterable, Iterator, Sequence
+import itertools
 import typing
 
 from ironic_inspection_rules.machine import part
@@ -34,7 +35,7 @@ For example, ``(('dimm', 's3z8'), 'size', 16)``.
 """
 
 
-class _Reported(typing.NamedTuple):
+class _ReportedPart(typing.NamedTuple):
     """A part, and the sources that report it.
 
     Sources are added to ``sources`` as they are found.
@@ -190,26 +191,26 @@ class PartGroups:
                 if is_same_kind and source not in reported.sources:
                     candidates.append(reported)
             for member in _match_unidentified(parts_of_source, candidates):
-                distinct.append(_Reported(member, {source}))
+                distinct.append(_ReportedPart(member, {source}))
         return [reported.part for reported in distinct]
 
     def _distinct_by_identity(
         self, parts: Iterable[part.Part]
-    ) -> list[_Reported]:
+    ) -> list[_ReportedPart]:
         """Return the first part of each group, with all sources of the group.
 
         For example, a disk that the ramdisk and Redfish report is returned
         once, with both sources. Parts without an identity are skipped.
         """
-        reported: dict[Group | None, _Reported] = {}
+        reported_by_group: dict[Group | None, _ReportedPart] = {}
         for member in parts:
             if not member.ids:
                 continue
-            group = self.find_group(member)
-            if group not in reported:
-                reported[group] = _Reported(member, sources=set())
-            reported[group].sources.add(member.source)
-        return list(reported.values())
+            reported = reported_by_group.setdefault(
+                self.find_group(member), _ReportedPart(member, sources=set())
+            )
+            reported.sources.add(member.source)
+        return list(reported_by_group.values())
 
     def distinct_pairs(
         self, pairs: Iterable[part_pair.Pair]
@@ -234,7 +235,7 @@ class PartGroups:
             pair_by_group.setdefault(self.find_group(old), pair)
             slot_claims.claim(pair)
         distinct = list(pair_by_group.values())
-        # All parts with an identity have claimed their slots at this point.
+        # All parts with an identity have claimed their slots by now.
         for pair in unidentified:
             if not slot_claims.is_taken_by_another_source(pair):
                 distinct.append(pair)
@@ -387,8 +388,8 @@ class PartGroups:
 
 
 def _match_unidentified(
-    parts: Sequence[part.Part], reported: Sequence[_Reported]
-) -> Sequence[part.Part]:
+    parts: Sequence[part.Part], reported: Sequence[_ReportedPart]
+) -> list[part.Part]:
     """Match parts without identity to reported parts; return unmatched parts.
 
     A part matches the reported part in its slot, or otherwise any reported
@@ -400,24 +401,24 @@ def _match_unidentified(
     :param reported: parts of the same kind that this source has not reported.
     """
     # First match parts in the same slot.
-    reported_by_slot: dict[str | None, list[_Reported]] = {}
+    reported_by_slot: dict[str | None, list[_ReportedPart]] = {}
     for reported_part in reported:
         slot = reported_part.part.slot
         reported_by_slot.setdefault(slot, []).append(reported_part)
-    unmatched_parts = []
+    in_no_common_slot = []
     for member in parts:
         if member.slot and reported_by_slot.get(member.slot):
             reported_part = reported_by_slot[member.slot].pop()
             reported_part.sources.add(member.source)
         else:
-            unmatched_parts.append(member)
-    # Then match the other parts to any reported parts that are left.
-    unmatched_reported: list[_Reported] = []
-    for left_in_slot in reported_by_slot.values():
-        unmatched_reported += left_in_slot
-    for reported_part, member in zip(
-        unmatched_reported, unmatched_parts, strict=False
-    ):
-        reported_part.sources.add(member.source)
-    # Parts are left if there are more of them than reported parts.
-    return unmatched_parts[len(unmatched_reported) :]
+            in_no_common_slot.append(member)
+    # Then match each other part to the next reported part that is left.
+    left = itertools.chain.from_iterable(reported_by_slot.values())
+    unmatched = []
+    for member in in_no_common_slot:
+        next_reported = next(left, None)
+        if next_reported is None:
+            unmatched.append(member)
+        else:
+            next_reported.sources.add(member.source)
+    return unmatched

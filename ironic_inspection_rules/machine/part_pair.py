@@ -8,14 +8,7 @@ all its attributes, e.g. its model and its size. If several parts have the same
 make, it is impossible to know which is which, so any of them are paired.
 """
 
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Iterable, Sequence
 import typing
 
 from ironic_inspection_rules.machine import part
@@ -36,14 +29,14 @@ _MayPair = Callable[[part.Part, part.Part], bool]
 class Pairing(typing.NamedTuple):
     """The parts of a source at two times, paired as far as possible.
 
-    :param same: pairs of the same part, with the earlier one first.
-    :param before: parts that were only there at the earlier time.
-    :param after: parts that are only there at the later time.
+    :param pairs: pairs of the same part, with the earlier one first.
+    :param only_before: parts of the earlier time without a counterpart.
+    :param only_after: parts of the later time without a counterpart.
     """
 
-    same: list[Pair]
-    before: list[part.Part]
-    after: list[part.Part]
+    pairs: list[Pair]
+    only_before: list[part.Part]
+    only_after: list[part.Part]
 
 
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
@@ -56,11 +49,12 @@ def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     :param before: the parts at the earlier time.
     :param after: the parts at the later time.
     """
-    pairing = Pairing(same=[], before=list(before), after=list(after))
+    pairing = Pairing(
+        pairs=[], only_before=list(before), only_after=list(after)
+    )
     # Each step pairs some of the parts that the previous steps left.
     for get_keys, may_pair in _STEPS:
-        if not pairing.before or not pairing.after:
-            # All parts of one time have been paired.
+        if not pairing.only_before or not pairing.only_after:
             break
         pairing = _pair_by_key(get_keys, may_pair, pairing)
     return pairing
@@ -118,7 +112,9 @@ def _may_be_same_unidentified(old: part.Part, new: part.Part) -> bool:
     Return False if either report identifies its part. Identities that the
     earlier part has from even earlier reports do not count.
     """
-    return not old.is_identified and not new.ids and _may_be_same(old, new)
+    if old.is_identified or new.ids:
+        return False
+    return _may_be_same(old, new)
 
 
 def _may_be_same_half_identified(old: part.Part, new: part.Part) -> bool:
@@ -178,50 +174,66 @@ def _pair_by_key(
     :returns: the pairs of this and the previous steps, and the parts that are
         still not paired.
     """
-    # For each key, the positions in "pairing.after" of the later parts that
-    # have the key and are not paired yet.
-    positions_by_key: dict[Hashable, list[int]] = {}
-    for position, new in enumerate(pairing.after):
-        for key in get_keys(new):
-            positions_by_key.setdefault(key, []).append(position)
-    same = list(pairing.same)
-    unpaired_before = []
-    paired_positions = set()
-    for old in pairing.before:
-        partner_position = None
-        for position in _find_candidates(get_keys(old), positions_by_key):
-            if may_pair(old, pairing.after[position]):
-                partner_position = position
-                break
-        if partner_position is None:
-            unpaired_before.append(old)
-            continue
-        new = pairing.after[partner_position]
-        same.append((old, new))
-        paired_positions.add(partner_position)
-        # The later part must not be paired again.
-        for key in get_keys(new):
-            positions_by_key[key].remove(partner_position)
-    unpaired_after = [
-        new
-        for position, new in enumerate(pairing.after)
-        if position not in paired_positions
-    ]
-    return Pairing(same, unpaired_before, unpaired_after)
+    later_parts = _LaterParts(pairing.only_after, get_keys)
+    pairs = list(pairing.pairs)
+    only_before = []
+    for old in pairing.only_before:
+        new = later_parts.take_counterpart(old, may_pair)
+        if new is None:
+            only_before.append(old)
+        else:
+            pairs.append((old, new))
+    return Pairing(pairs, only_before, later_parts.list_remaining())
 
 
-def _find_candidates(
-    keys: Iterable[Hashable],
-    positions_by_key: Mapping[Hashable, Sequence[int]],
-) -> Iterator[int]:
-    """Yield the positions of later parts that have one of the keys.
+class _LaterParts:
+    """Parts of the later time, which are taken when they are paired.
 
-    Only the first :data:`_MAX_CANDIDATES` parts with a key are yielded,
-    because a machine may send thousands.
-
-    :param keys: the keys of an earlier part.
-    :param positions_by_key: the positions of later parts.
+    :param parts: the parts. Some may be equal, so they are known by their
+        position in this list.
+    :param get_keys: returns the keys by which a part is found.
     """
-    for key in keys:
-        positions = positions_by_key.get(key, [])
-        yield from positions[:_MAX_CANDIDATES]
+
+    def __init__(self, parts: Sequence[part.Part], get_keys: _GetKeys) -> None:
+        self._parts = parts
+        self._get_keys = get_keys
+        self._taken: set[int] = set()
+        # The positions of the parts that have a key and are not taken.
+        self._positions_by_key: dict[Hashable, list[int]] = {}
+        for position, new in enumerate(parts):
+            for key in get_keys(new):
+                self._positions_by_key.setdefault(key, []).append(position)
+
+    def take_counterpart(
+        self, old: part.Part, may_pair: _MayPair
+    ) -> part.Part | None:
+        """Take the first part that shares a key with an earlier part.
+
+        Only the first :data:`_MAX_CANDIDATES` parts with a key are tried,
+        because a machine may send thousands.
+
+        :param may_pair: returns whether the two parts may be paired.
+        :returns: None if there is no such part.
+        """
+        for key in self._get_keys(old):
+            positions = self._positions_by_key.get(key, [])
+            for position in positions[:_MAX_CANDIDATES]:
+                if may_pair(old, self._parts[position]):
+                    return self._take(position)
+        return None
+
+    def _take(self, position: int) -> part.Part:
+        """Return the part at a position, and never find it again."""
+        taken = self._parts[position]
+        self._taken.add(position)
+        for key in self._get_keys(taken):
+            self._positions_by_key[key].remove(position)
+        return taken
+
+    def list_remaining(self) -> list[part.Part]:
+        """Return the parts that were not taken, in their order."""
+        return [
+            new
+            for position, new in enumerate(self._parts)
+            if position not in self._taken
+        ]
