@@ -93,9 +93,7 @@ def _chunks(
         ``['9f2c…', '[["SN1", …]]']``. The text is None if the chunk is already
         stored.
     """
-    stored_digests: Collection[str] = ()
-    if stored_table is not None:
-        stored_digests = stored_table.chunks.keys()
+    stored_digests = _list_digests(stored_table)
     chunks: list[db_table.Stored] = []
     for chunk in db_table.split(new_table.pairs):
         if chunk.digest in stored_digests:
@@ -103,6 +101,15 @@ def _chunks(
         else:
             chunks.append([chunk.digest, chunk.text])
     return chunks
+
+
+def _list_digests(
+    stored_table: table_store.StoredTable | None,
+) -> Collection[str]:
+    """Return the digests of the chunks of a stored table, in their order."""
+    if stored_table is None:
+        return ()
+    return stored_table.chunks.keys()
 
 
 def decide(
@@ -245,40 +252,38 @@ def _compare(
     :param before: the stored table; None if the table is new.
     :param after: the table that replaces it; None if the table is removed.
     """
-    definition_before = None
-    digests_before: Collection[str] = ()
-    if before is not None:
-        definition_before = before.table.definition
-        digests_before = before.chunks.keys()
-    definition_after = None
+    digests_before = _list_digests(before)
     # Use a dict, because it keeps the order of the chunks, unlike a set.
     digests_after: dict[str, None] = {}
-    # Rows of chunks that only the new table has.
-    added: list[db_table.Pair] = []
+    # A row that does not change may be in both lists: if one row changes, all
+    # rows of its chunk get into a new chunk.
+    rows_of_old_chunks: list[db_table.Pair] = []
+    rows_of_new_chunks: list[db_table.Pair] = []
+    definition_before = None
+    definition_after = None
     if after is not None:
         definition_after = after.definition
         for chunk in db_table.split(after.pairs):
             digests_after[chunk.digest] = None
             if chunk.digest not in digests_before:
-                added += chunk.pairs
-    # Rows of chunks that only the stored table has. A row that does not change
-    # may be among both: if one row changes, all rows of its chunk get into a
-    # new chunk.
-    dropped: list[db_table.Pair] = []
+                rows_of_new_chunks += chunk.pairs
     if before is not None:
+        definition_before = before.table.definition
         for digest in digests_before:
             if digest not in digests_after:
-                dropped += before.pairs(digest)
-    has_other_order = list(digests_before) != list(digests_after)
+                rows_of_old_chunks += before.pairs(digest)
+    has_other_columns = False
     if before is not None and after is not None:
         has_other_columns = before.table.columns != after.columns
-        has_other_order = has_other_order or has_other_columns
+    has_other_rows = list(digests_before) != list(digests_after)
     return table_change.Step(
         name,
         before=definition_before,
         after=definition_after,
-        difference=table_change.compare(before=dropped, after=added),
-        moved=has_other_order,
+        difference=table_change.compare(
+            before=rows_of_old_chunks, after=rows_of_new_chunks
+        ),
+        moved=has_other_rows or has_other_columns,
     )
 
 

@@ -262,27 +262,34 @@ def with_kept_secrets(
     is_any_row_completed = False
     for key, row in wanted.pairs:
         missing = [column for column in secret_in_both if column not in row]
-        stored_row: typing.Any = None
-        if missing:
-            # This is path.ABSENT if the key is new.
-            stored_row = stored.row(key)
-        if not isinstance(stored_row, dict):
-            # The row lacks nothing, or there is no stored row.
+        if not missing:
+            rows.append(row)
+            continue
+        stored_row = stored.row(key)
+        if stored_row is data_path.ABSENT:
+            # The key is new.
             rows.append(row)
             continue
         # The stored row may lack some of these columns too.
         stored_secrets = _select_columns(stored_row, missing)
+        rows.append(_complete_row(row, stored_row, stored_secrets))
         if stored_secrets:
             is_any_row_completed = True
-        # Put each secret back at its old place. The order of columns is stored
-        # too, so otherwise the row would look changed.
-        columns_in_order = dict.fromkeys([*stored_row, *row])
-        rows.append(
-            _select_columns({**row, **stored_secrets}, columns_in_order)
-        )
     if not is_any_row_completed:
         return None
     return rows
+
+
+def _complete_row(
+    row: table.Row, stored_row: table.Row, stored_secrets: table.Row
+) -> table.Row:
+    """Return a posted row with secrets of the stored row, at their old places.
+
+    The order of columns is stored too, so at another place the row would look
+    changed.
+    """
+    columns_in_order = dict.fromkeys([*stored_row, *row])
+    return _select_columns({**row, **stored_secrets}, columns_in_order)
 
 
 def plan_lines(
