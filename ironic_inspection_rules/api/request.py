@@ -115,13 +115,15 @@ def guard(request: webob.Request, app: Callable) -> Any:
             webob_exc.HTTPBadRequest, _('The request must be encoded in UTF-8')
         )
     if may_be_large:
+        # Put the body aside; the application gets an empty one.
         environ[_BODY] = sent
-        sent = b''
-    elif not is_limited_by_ironic:
+        environ['CONTENT_LENGTH'] = '0'
+        return app
+    if not is_limited_by_ironic:
         if not budget.is_within_depth(bytes(sent), body_limit.depth()):
             raise _make_refusal(webob_exc.HTTPBadRequest, _TOO_DEEP)
     # The application reads so many bytes. A body that came in chunks had no
-    # length before, and a body that was put aside is empty now.
+    # length before.
     environ['CONTENT_LENGTH'] = str(len(sent))
     return app
 
@@ -176,13 +178,12 @@ def _read_within(
         bytes_to_read = most_bytes + 1
     stream = request.environ['wsgi.input']
     sent: bytes | memoryview
-    for_application = b''
     if may_be_large:
         sent = _read_into_own_memory(stream, bytes_to_read)
+        request.environ['wsgi.input'] = io.BytesIO()
     else:
-        for_application = stream.read(bytes_to_read)
-        sent = for_application
-    request.environ['wsgi.input'] = io.BytesIO(for_application)
+        sent = stream.read(bytes_to_read)
+        request.environ['wsgi.input'] = io.BytesIO(sent)
     if len(sent) > most_bytes:
         return None
     return sent
@@ -339,24 +340,34 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
             % sys.get_int_max_str_digits()
         ) from exc
     # The reader has collected what Python's parser accepts but the API
-    # refuses.
-    if reader.unusual:
-        place = _place_of_unusual_number(document)
-        raise exceptions.Invalid(
-            _(
-                'The request is not valid JSON: %(place)s: %(text)s is no '
-                'JSON number'
-            )
-            % {
-                'place': exceptions.shortened(place) or '/',
-                'text': exceptions.shortened(reader.unusual[0]),
-            }
-        )
-    if reader.doubled:
+    # refuses. Only the first of each is reported.
+    if reader.non_finite_numbers:
+        raise _not_finite_error(document, reader.non_finite_numbers[0])
+    if reader.double_members:
+        owner, name = reader.double_members[0]
         raise exceptions.InvalidBody(
-            [_problem_of_double_member(document, *reader.doubled[0])]
+            [_problem_of_double_member(document, owner, name)]
         )
     return document
+
+
+def _not_finite_error(document: Any, text: str) -> exceptions.Invalid:
+    """Return the error for a number that JSON does not have, with its place.
+
+    :param document: the whole parsed body.
+    :param text: the number as it was posted, e.g. ``NaN``.
+    """
+    place = _place_of_non_finite_number(document)
+    return exceptions.Invalid(
+        _(
+            'The request is not valid JSON: %(place)s: %(text)s is no '
+            'JSON number'
+        )
+        % {
+            'place': exceptions.shortened(place) or '/',
+            'text': exceptions.shortened(text),
+        }
+    )
 
 
 def _parse_large(sent: memoryview) -> Any:
@@ -396,7 +407,7 @@ def _parse_pieces(sent: memoryview) -> Any:
         document = parser.parse()
     except json_pieces.TooDeep as exc:
         raise exceptions.Invalid(_TOO_DEEP) from exc
-    if reader.unusual or reader.doubled:
+    if reader.non_finite_numbers or reader.double_members:
         raise ValueError('a number that is not finite, or a member twice')
     return document
 
@@ -407,18 +418,18 @@ class _Reader:
     A document is decoded with ``decoder``. While it is decoded, the decoder
     calls methods of this class, which fill two lists:
 
-    ``unusual``
+    ``non_finite_numbers``
         The texts of NaN, infinity, and numbers that are too large for a float.
-    ``doubled``
+    ``double_members``
         Pairs of an object that has a member twice, and the name of the member.
 
     :param lenient: whether an object may have a member twice, as Ironic
-        allows; then ``doubled`` stays empty.
+        allows; then ``double_members`` stays empty.
     """
 
     def __init__(self, lenient: bool = False) -> None:
-        self.unusual: list[str] = []
-        self.doubled: list[tuple[dict[str, Any], str]] = []
+        self.non_finite_numbers: list[str] = []
+        self.double_members: list[tuple[dict[str, Any], str]] = []
         self._equal_texts = text_cache.EqualTexts()
         # The function that builds the dict of an object; None for Python's.
         build_object = None
@@ -434,13 +445,13 @@ class _Reader:
         """Read a float, NaN or infinity; record it if it is not finite."""
         number = float(text)
         if not math.isfinite(number):
-            self.unusual.append(text)
+            self.non_finite_numbers.append(text)
         return number
 
     def read_object(self, members: list[tuple[str, Any]]) -> dict[str, Any]:
         """Build the dict of a JSON object; called by the decoder.
 
-        An object with a name that is there twice is recorded in ``doubled``.
+        An object that has a member twice is recorded in ``double_members``.
         Equal texts in the document share one string to save memory, because
         the rows of a large table repeat the names of columns and many values.
 
@@ -454,25 +465,25 @@ class _Reader:
                 name for name, count in counts.items() if count > 1
             ]
             # Only the first double name is reported.
-            self.doubled.append((decoded, double_names[0]))
+            self.double_members.append((decoded, double_names[0]))
         return decoded
 
 
 def _problem_of_double_member(
-    document: Any, doubled: dict[str, Any], name: str
+    document: Any, owner: dict[str, Any], name: str
 ) -> exceptions.Problem:
     """Return the problem of an object that has a member twice.
 
     :param document: the whole parsed body.
-    :param doubled: the object, which has only the last of the two members. If
-        it was inside another double member, it may be missing from the
-        document; the problem then has an empty pointer.
+    :param owner: the object, which has only the last of the two members. If it
+        was inside another double member, it may be missing from the document;
+        the problem then has an empty pointer.
     :param name: the name of the member.
     """
     pointer = ''
     for parts, value in path.walk(document):
         # Compare by identity, because other objects may be equal to it.
-        if value is doubled:
+        if value is owner:
             pointer = path.pointer([*parts, name])
             break
     return exceptions.Problem(
@@ -485,7 +496,7 @@ def _problem_of_double_member(
     )
 
 
-def _place_of_unusual_number(document: Any) -> str:
+def _place_of_non_finite_number(document: Any) -> str:
     """Return the place of the first number that is not finite.
 
     :returns: a JSON pointer; empty if the document has lost the number to a
