@@ -88,20 +88,16 @@ def find(
     if recorded is not None:
         answer.update(recorded)
         return disclosure.disclose_answer(rule, answer)
-    # False if the rules in force are used in place of the rules of the run.
-    are_rules_of_run = rule_set.revision == run.revision
-    was_created_later = False
-    if rule is None or not are_rules_of_run:
-        # A rule that was created after the run is among the rules in force.
+    if rule is None:
         was_created_later = _was_created_after(context, uuid, run)
-    if rule is None or was_created_later:
         raise _not_found_error(node, uuid, run, was_created_later)
+    are_rules_of_run = rule_set.revision == run.revision
+    # A rule that was created after the run is among the rules in force, which
+    # may be used in place of the rules of the run.
+    if not are_rules_of_run and _was_created_after(context, uuid, run):
+        raise _not_found_error(node, uuid, run, was_created_later=True)
     answer.update(_check_again(node, run, rule, rules, rule_set))
-    # The phases "preprocess" and "main" store the revision with the run, and
-    # the phase "early" does not. So without a revision, neither of the two has
-    # begun.
-    came_to_phase = run.revision is not None or rule.phase == model.EARLY
-    if not came_to_phase:
+    if not _came_to_phase(run, rule.phase):
         # The inspection failed before the rules, or the inspect interface does
         # not run them. This is the reason, even if the conditions hold now.
         answer['reason'] = _(
@@ -110,6 +106,16 @@ def find(
     elif not are_rules_of_run and not answer['reason']:
         answer['reason'] = _why_in_force(run)
     return disclosure.disclose_answer(rule, answer)
+
+
+def _came_to_phase(run: Any, phase: str) -> bool:
+    """Return whether the inspection of a run may have come to a phase.
+
+    The phases "preprocess" and "main" store the revision with the run. So
+    without a revision, neither of the two has begun. The phase "early" does
+    not store it.
+    """
+    return run.revision is not None or phase == model.EARLY
 
 
 def _why_in_force(run: Any) -> str:
@@ -232,19 +238,32 @@ def _find_record(
     for phase, record in phases.items():
         for kind in ('rules', 'audit', 'reverted'):
             for rule in record[kind]:
-                if rule['uuid'] != uuid:
-                    continue
-                answer: Answer = {
-                    'phase': phase,
-                    'matched': phase_record.was_matched(kind, rule),
-                }
-                # For a sensitive rule, these are its UUID and "withheld".
-                details = recorded_rule.read(rule).described(_describe_record)
-                answer.update(details)
-                if not record['saved']:
-                    answer['reason'] = _('Nothing of this was saved.')
-                return answer
+                if rule['uuid'] == uuid:
+                    return _describe_in_phase(rule, kind, phase, record)
     return None
+
+
+def _describe_in_phase(
+    rule: phase_record.Record,
+    kind: str,
+    phase: str,
+    record: phase_record.Record,
+) -> Answer:
+    """Return the record of a rule in a phase, as members of the answer.
+
+    :param kind: the list that has the rule, see :func:`_find_record`.
+    :param phase: the name of the phase.
+    :param record: the record of the phase.
+    """
+    answer: Answer = {
+        'phase': phase,
+        'matched': phase_record.was_matched(kind, rule),
+    }
+    # For a sensitive rule, these are its UUID and "withheld".
+    answer.update(recorded_rule.read(rule).described(_describe_record))
+    if not record['saved']:
+        answer['reason'] = _('Nothing of this was saved.')
+    return answer
 
 
 def _describe_record(rule: phase_record.Record) -> Answer:
@@ -321,24 +340,24 @@ def _check_again(
                 'of that run are not kept.'
             )
         }
-    for rule_trace in outcome.traces:
-        if rule_trace.rule.uuid == rule.uuid:
-            conditions = [
-                condition._asdict() for condition in rule_trace.conditions
-            ]
-            answer = {'conditions': conditions, 'decided_again': True}
-            if rule_trace.matched:
-                # It did not match in the run, so something has changed since.
-                answer['reason'] = _why_it_matches_now(rule, run)
-            return answer
-    # There is no trace of the rule, so its conditions were not checked.
+    trace_by_uuid = {trace.rule.uuid: trace for trace in outcome.traces}
+    rule_trace = trace_by_uuid.get(rule.uuid)
+    if rule_trace is None:
+        reason = _why_not_checked(rule, outcome)
+        return {'decided_again': True, 'reason': reason}
+    conditions = [condition._asdict() for condition in rule_trace.conditions]
+    answer = {'conditions': conditions, 'decided_again': True}
+    if rule_trace.matched:
+        # It did not match in the run, so something has changed since.
+        answer['reason'] = _why_it_matches_now(rule, run)
+    return answer
+
+
+def _why_not_checked(rule: model.Rule, outcome: evaluation.Evaluation) -> str:
+    """Return why an evaluation has not checked the conditions of a rule."""
     if outcome.error:
-        reason = _(
-            'It was not its turn: an earlier rule ended the inspection.'
-        )
-    else:
-        reason = _('Its scope "%s" is not that of the node.') % rule.scope
-    return {'decided_again': True, 'reason': reason}
+        return _('It was not its turn: an earlier rule ended the inspection.')
+    return _('Its scope "%s" is not that of the node.') % rule.scope
 
 
 def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
