@@ -115,6 +115,19 @@ class Route:
                 return None
         return variable_parts
 
+    def begins_with(self, path: Sequence[str]) -> bool:
+        """Return whether the path of the route begins with the given parts.
+
+        For example, ``nodes/{node}/traits/{trait}`` begins with the parts
+        ``nodes``, ``n1`` and ``traits``, because ``{node}`` matches any text.
+        """
+        if len(self.parts) < len(path):
+            return False
+        for expected, part in zip(self.parts, path, strict=False):
+            if not expected.startswith('{') and part != expected:
+                return False
+        return True
+
     def is_in_version(self) -> bool:
         """Return whether the requested version of the API has this call."""
         if self.since is None or self.is_inspector:
@@ -304,6 +317,27 @@ def _check_tables() -> None:
         ) from exc
 
 
+def _abort_without_route(method: str, routes: Sequence[Route]) -> None:
+    """Answer a request for which no route has the path and the method.
+
+    This always raises an error.
+
+    :param routes: the routes that have the path, with other methods.
+    :raises: the answer, an error of webob.
+    """
+    if not routes:
+        pecan.abort(http_client.NOT_FOUND)
+    is_in_version = any(route.is_in_version() for route in routes)
+    if method == 'GET' and not is_in_version:
+        # Ironic answers the same for a path of later versions.
+        pecan.abort(http_client.NOT_FOUND)
+    status = http_client.METHOD_NOT_ALLOWED
+    if method == 'OPTIONS':
+        status = http_client.OK
+    methods = sorted(route.method for route in routes)
+    pecan.abort(status, headers={'Allow': ', '.join(methods)})
+
+
 class RoutesBelow:
     """All routes below one path, an entry of Ironic's map of controllers."""
 
@@ -319,13 +353,7 @@ class RoutesBelow:
         # ('PUT', 'inspection_rules').
         self._fixed_routes: dict[tuple[str, ...], Route] = {}
         for route in routes:
-            # Select the route if its first parts match the given parts. For
-            # example, nodes/{node}/traits/{trait} matches nodes/n1/traits,
-            # because {node} matches n1. match() compares only whole paths, so
-            # append the rest of the route, here {trait}, to the given parts.
-            rest_of_route = route.parts[len(parts) :]
-            path_below_entry = [*parts, *rest_of_route]
-            if route.match(path_below_entry) is None:
+            if not route.begins_with(parts):
                 continue
             self._routes.append(route)
             if '{' not in route.path:
@@ -364,24 +392,14 @@ class RoutesBelow:
         fixed_route = self._fixed_routes.get((request.method, *path))
         if fixed_route is not None:
             return fixed_route.exposed, []
-        matches = self._matches(path)
+        matches = self._find_matches(path)
         for route, variable_parts in matches:
             if route.method == request.method:
                 return route.exposed, variable_parts
-        if not matches:
-            pecan.abort(http_client.NOT_FOUND)
-        # The path exists, but not for this method.
-        is_in_version = any(route.is_in_version() for route, _parts in matches)
-        if request.method == 'GET' and not is_in_version:
-            # Ironic answers the same for a path of later versions.
-            pecan.abort(http_client.NOT_FOUND)
-        methods = sorted(route.method for route, _parts in matches)
-        status = http_client.METHOD_NOT_ALLOWED
-        if request.method == 'OPTIONS':
-            status = http_client.OK
-        pecan.abort(status, headers={'Allow': ', '.join(methods)})
+        routes_of_path = [route for route, _variable_parts in matches]
+        _abort_without_route(request.method, routes_of_path)
 
-    def _matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
+    def _find_matches(self, path: list[str]) -> list[tuple[Route, list[str]]]:
         """Return the routes of a path, with the variable parts of the path.
 
         For example, ``inspection_rules/1b2c`` has the routes GET, PATCH, PUT
