@@ -104,7 +104,7 @@ def apply(
             # A move is two steps. Any other operation is one step.
             for step in _split_move(operation, rule):
                 # This raises Invalid if the rule would become too large.
-                size.check(step, rule)
+                size.count(step, rule)
                 rule = jsonpatch.apply_patch(rule, [step], in_place=True)
         except exceptions.Invalid as exc:
             raise exceptions.InvalidBody(
@@ -166,11 +166,10 @@ class _RuleSize:
         # A rule that is already longer may keep its length.
         self._most = max(most, self._size)
 
-    def check(self, operation: dict[str, Any], document: Any) -> None:
-        """Refuse an operation that would make the rule too large or too deep.
+    def count(self, operation: dict[str, Any], document: Any) -> None:
+        """Add the characters of an operation to the length of the rule.
 
-        An operation that is accepted counts as applied: its characters are
-        added to the length of the rule.
+        An operation that would make the rule too large or too deep is refused.
 
         :param operation: the next operation, which is not applied yet.
         :param document: the rule after the previous operations.
@@ -222,16 +221,16 @@ class _RuleSize:
             new_value = source.resolve(document, None)
         else:
             new_value = operation.get('value')
-        added = self._measure(new_value, len(target.parts))
+        length_of_new = self._measure(new_value, len(target.parts))
         inserts_into_lists = op in ('add', 'copy')
         if inserts_into_lists and _is_in_list(target, document):
-            return added + _SEPARATOR_LENGTH
+            return length_of_new + _SEPARATOR_LENGTH
         old_value = target.resolve(document, data_path.ABSENT)
         if old_value is data_path.ABSENT:
-            # The name of the new member is added, too.
-            return added + len(target.parts[-1]) + _SEPARATOR_LENGTH
+            name_of_member = target.parts[-1]
+            return length_of_new + len(name_of_member) + _SEPARATOR_LENGTH
         # The name and the separator of the replaced value stay.
-        return added - self._measure(old_value)
+        return length_of_new - self._measure(old_value)
 
     def _removed_characters(
         self, pointer: jsonpointer.JsonPointer, document: Any
@@ -257,10 +256,9 @@ class _RuleSize:
         """
         # Measure the value as the only item of a list, because the budget
         # counts more characters for a number alone than for a number in a list
-        # or mapping.
-        brackets = 2
+        # or mapping. It counts a separator for every item, even for the last.
         length_of_list = self._budget.measure([value], depth - 1)
-        return length_of_list - brackets - _SEPARATOR_LENGTH
+        return length_of_list - len('[]') - _SEPARATOR_LENGTH
 
 
 def _split_move(

@@ -280,7 +280,7 @@ class ApplyTestCase(base.TestCase):
             rule_size = patch._RuleSize(document, patch.MOST_CHARACTERS)
             try:
                 for step in patch._split_move(checked, document):
-                    rule_size.check(step, document)
+                    rule_size.count(step, document)
                     document = jsonpatch.apply_patch(document, [step])
             except (exceptions.Invalid, *patch._ERRORS_OF_LIBRARIES):
                 return
