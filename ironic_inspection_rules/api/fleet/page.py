@@ -29,7 +29,7 @@ MOST = 1000
 """Maximum number of nodes of a page."""
 
 # Parameters of GET /v1/nodes that select the representation, not the nodes.
-_NO_FILTERS = (
+_PARAMETERS_OF_LIST = (
     'self',
     'marker',
     'limit',
@@ -38,6 +38,8 @@ _NO_FILTERS = (
     'fields',
     'detail',
 )
+"""Parameters of Ironic's list of nodes that do not select nodes."""
+
 # Filters that accept several values: {'shard': ['a', 'b']}.
 _FILTERS_WITH_LISTS = (*trait_filter.PARAMETERS, 'shard')
 
@@ -51,7 +53,7 @@ def _filters_of_ironic() -> list[str]:
     parameters = inspect.signature(
         ironic_node.NodesController.get_all
     ).parameters
-    return [name for name in parameters if name not in _NO_FILTERS]
+    return [name for name in parameters if name not in _PARAMETERS_OF_LIST]
 
 
 FILTERS = (*_filters_of_ironic(), *trait_filter.PARAMETERS)
@@ -175,9 +177,9 @@ def by_filters(
     :param marker: UUID of the last node of the previous page.
     :raises: InvalidBody for invalid filters; errors of Ironic.
     """
-    refused = _problems_of_filters(filters)
-    if refused:
-        raise exceptions.InvalidBody(refused)
+    problems = _problems_of_filters(filters)
+    if problems:
+        raise exceptions.InvalidBody(problems)
     query = {
         name: _format_for_url(name, value)
         for name, value in filters.items()
@@ -235,9 +237,9 @@ def by_names(
         marker is not such a number; HTTPForbidden if the caller may not list
         nodes.
     """
-    refused = _problems_of_names(idents, marker)
-    if refused:
-        raise exceptions.InvalidBody(refused)
+    problems = _problems_of_names(idents, marker)
+    if problems:
+        raise exceptions.InvalidBody(problems)
     start = 0
     if marker is not None:
         start = int(marker)
@@ -266,14 +268,14 @@ def _find_uuids(idents: Sequence[str]) -> dict[str, str]:
     see them.
 
     :returns: the UUIDs by the texts of the request, e.g. ``{'rack1-n7': UUID,
-        UUID: UUID}``. Names that no node has are missing.
+        UUID: UUID}``. Names that no node has, and texts that cannot be names,
+        are missing.
     """
     uuid_by_ident = {}
     names = set()
     for ident in idents:
         if uuidutils.is_uuid_like(ident):
             uuid_by_ident[ident] = ident.lower()
-        # Skip texts that cannot be names.
         elif api_utils.is_valid_node_name(ident):
             names.add(ident)
     if names:

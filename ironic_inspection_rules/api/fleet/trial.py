@@ -253,14 +253,13 @@ class Trial:
             rules in force to that of the tried rules, whether anything
             ``differs``, and, if so, the result of the rules in force.
         """
-        # The outcome of the rules in force.
-        present = self._evaluate(in_force, facts)
+        outcome_in_force = self._evaluate(in_force, facts)
         differences = difference.between(
-            present.facts, outcome.facts, facts.ports
+            outcome_in_force.facts, outcome.facts, facts.ports
         )
         failure = replay.failure_key(outcome.error)
-        present_failure = replay.failure_key(present.error)
-        differs = bool(differences) or failure != present_failure
+        failure_in_force = replay.failure_key(outcome_in_force.error)
+        differs = bool(differences) or failure != failure_in_force
         compared: Entry = {
             'changes': [
                 change.with_before() for change in differences.changes
@@ -268,11 +267,12 @@ class Trial:
             'differs': differs,
         }
         if differs:
-            compared['in_force'] = _describe_outcome(in_force, present)
+            described = _describe_outcome(in_force, outcome_in_force)
             if _traits_of_instance(facts) is not None:
-                compared['in_force']['validates'] = _has_traits_of_instance(
-                    present.facts
+                described['validates'] = _has_traits_of_instance(
+                    outcome_in_force.facts
                 )
+            compared['in_force'] = described
         return compared
 
     def _evaluate(
@@ -304,20 +304,24 @@ def read(
     for first in range(0, len(page.nodes), _NODES_PER_QUERY):
         requested = page.nodes[first : first + _NODES_PER_QUERY]
         nodes = _Nodes.read(context, page.filters, requested)
-        # take() removes the nodes of a portion from this queue.
+        existing = nodes.list_existing(requested)
+        # take_existing() removes the nodes of a portion from this queue.
         not_yielded = collections.deque(requested)
         for portion in inspection_data.portions(
-            context, nodes.list_requested(requested), _MOST_CHARACTERS
+            context, existing, _MOST_CHARACTERS
         ):
             # The nodes of the portion, and the nodes between them that do not
             # exist.
-            requested_of_portion = nodes.take(not_yielded, len(portion.nodes))
+            requested_of_portion = nodes.take_existing(
+                not_yielded, len(portion.nodes)
+            )
             data = inspection_data.find_all(
                 context, portion.nodes, portion.failing
             )
             yield nodes.build_machines(requested_of_portion, data)
         # The remaining nodes do not exist, so they have no data.
-        yield nodes.build_machines(not_yielded, iter(()))
+        no_data: Iterator[inspection_data.DataOrError] = iter(())
+        yield nodes.build_machines(not_yielded, no_data)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -384,7 +388,7 @@ class _Nodes:
             _fields_by_node(objects.Portgroup, uuid_by_id, groups),
         )
 
-    def list_requested(
+    def list_existing(
         self, requested: Iterable[fleet_page.RequestedNode]
     ) -> list[StoredNode]:
         """Return the requested nodes that exist.
@@ -397,24 +401,24 @@ class _Nodes:
             if uuid in self.by_uuid
         ]
 
-    def take(
+    def take_existing(
         self,
         requested: collections.deque[fleet_page.RequestedNode],
-        most_existing: int,
+        count: int,
     ) -> list[fleet_page.RequestedNode]:
-        """Take requested nodes from a queue, a given number of them existing.
+        """Take a number of nodes that exist from a queue.
 
-        Nodes in between that do not exist are taken as well, because they also
-        have entries in the answer.
+        Nodes before them that do not exist are taken as well, because they
+        also have entries in the answer.
 
         :param requested: the queue, from which the nodes are removed. It must
             have enough nodes that exist.
-        :param most_existing: number of existing nodes to take.
+        :param count: the number of nodes that exist.
         :returns: the nodes in the order of the queue.
         """
         taken = []
         count_of_existing = 0
-        while count_of_existing < most_existing:
+        while count_of_existing < count:
             ident, uuid = requested.popleft()
             taken.append((ident, uuid))
             if uuid in self.by_uuid:
@@ -523,16 +527,7 @@ def _describe_outcome(
 
     :param plans: the rules that were evaluated.
     """
-    matched = [rule.rule.uuid for rule in outcome.traces if rule.matched]
-    audited = [rule.rule.uuid for rule in outcome.audited if rule.matched]
-    if audited:
-        # Merge both lists, in the order in which the rules run.
-        matched_or_audited = {*matched, *audited}
-        matched = []
-        for plans_of_phase in plans.values():
-            for plan in plans_of_phase:
-                if plan.rule.uuid in matched_or_audited:
-                    matched.append(plan.rule.uuid)
+    matched = _list_matched(plans, outcome)
     error = outcome.error
     if error is None:
         return {'result': OK, 'error': None, 'matched': matched}
@@ -545,6 +540,26 @@ def _describe_outcome(
         'matched': matched,
         'failed_by': {'rule': error.rule_uuid, 'op': error.op, 'kind': kind},
     }
+
+
+def _list_matched(
+    plans: posted_rules.Plans, outcome: evaluation.Evaluation
+) -> list[str]:
+    """Return the UUIDs of the matching rules, in the order in which they run.
+
+    :param plans: the rules that were evaluated.
+    """
+    matched = [trace.rule.uuid for trace in outcome.traces if trace.matched]
+    audited = [trace.rule.uuid for trace in outcome.audited if trace.matched]
+    if not audited:
+        return matched
+    matched_or_audited = {*matched, *audited}
+    in_order = []
+    for plans_of_phase in plans.values():
+        for plan in plans_of_phase:
+            if plan.rule.uuid in matched_or_audited:
+                in_order.append(plan.rule.uuid)
+    return in_order
 
 
 def _traits_of_instance(facts: working_copy.Facts) -> object:
@@ -577,16 +592,7 @@ def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
 
     :param problem: why they could not be tried; None if this is unknown.
     """
-    uuid = None
-    name = None
-    if machine.node is not None:
-        uuid = machine.node.uuid
-        name = machine.node.name
-    # There is no such node: "ident" is either its UUID or its name.
-    elif uuidutils.is_uuid_like(machine.ident):
-        uuid = machine.ident
-    else:
-        name = machine.ident
+    uuid, name = _identify(machine)
     return {
         'uuid': uuid,
         'name': name,
@@ -595,3 +601,13 @@ def _entry_of_error(machine: RequestedMachine, problem: str | None) -> Entry:
         'matched': [],
         'changes': [],
     }
+
+
+def _identify(machine: RequestedMachine) -> tuple[str | None, str | None]:
+    """Return the UUID and the name of a machine, as far as they are known."""
+    if machine.node is not None:
+        return machine.node.uuid, machine.node.name
+    # The request has either the UUID or the name of a node that is not there.
+    if uuidutils.is_uuid_like(machine.ident):
+        return machine.ident, None
+    return None, machine.ident
