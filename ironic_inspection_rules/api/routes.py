@@ -275,8 +275,12 @@ TABLE = (
             query=trait.OF_NODE,
             status=http_client.NO_CONTENT,
         )
-        for method, handler in (('PUT', trait.put), ('DELETE', trait.delete))
-        for name in ('', '/{name}')
+        for method, name, handler in (
+            ('PUT', '', trait.put),
+            ('PUT', '/{name}', trait.put_one),
+            ('DELETE', '', trait.delete),
+            ('DELETE', '/{name}', trait.delete_one),
+        )
     ),
     Route('GET', 'traits', trait.get_all, since=None, query=trait.QUERY),
     Route(

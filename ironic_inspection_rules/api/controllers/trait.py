@@ -117,22 +117,32 @@ def get_one_of_node(node_ident: str, trait: str) -> None:
 
 
 @METRICS.timer('NodeTraitsController.put')
-def put(node_ident: str, *name_and_query: Any) -> None:
+def put(node_ident: str, query: dict[str, Any]) -> None:
+    """Replace all traits of a node, or add the trait that the query names."""
+    _put(node_ident, query['trait'])
+
+
+@METRICS.timer('NodeTraitsController.put')
+def put_one(node_ident: str, name: str, query: dict[str, Any]) -> None:
+    """Add the trait that the path names to a node."""
+    _refuse_second_trait(query)
+    _put(node_ident, name)
+
+
+def _put(node_ident: str, trait: str | None) -> None:
     """Add one trait to a node, or replace all its traits.
 
-    * If the path or the query names a trait, this trait is added, and the
-      request must have no body.
+    * If the request names a trait, this trait is added, and the request must
+      have no body.
     * Otherwise the traits in the body replace all traits of the node.
 
     The names are checked here, and then Ironic's own method makes the change.
 
     :param node_ident: the name or the UUID of the node.
-
-    :param name_and_query: the trait, if the path has one, and the query.
+    :param trait: the trait that the path or the query names, if any.
     :raises: Invalid if a name is not a valid trait, or if the node would have
         too many traits; nothing is changed then.
     """
-    trait = _requested_trait(*name_and_query)
     # The action "set" checks that the client may set traits of the node.
     present_traits = _read_traits(node_ident, 'set')
     body = request.parse(api.request.body, lenient=True)
@@ -158,31 +168,31 @@ def put(node_ident: str, *name_and_query: Any) -> None:
 
 
 @METRICS.timer('NodeTraitsController.delete')
-def delete(node_ident: str, *name_and_query: Any) -> None:
-    """Remove one trait of a node, or all, as Ironic does.
+def delete(node_ident: str, query: dict[str, Any]) -> None:
+    """Remove all traits of a node, or the trait that the query names."""
+    _delete(node_ident, query['trait'])
 
-    :param name_and_query: the trait, if the path has one, and the query.
-    """
-    trait = _requested_trait(*name_and_query)
+
+@METRICS.timer('NodeTraitsController.delete')
+def delete_one(node_ident: str, name: str, query: dict[str, Any]) -> None:
+    """Remove the trait that the path names from a node."""
+    _refuse_second_trait(query)
+    _delete(node_ident, name)
+
+
+def _delete(node_ident: str, trait: str | None) -> None:
+    """Remove one trait of a node, or all for None, as Ironic does."""
     _delete_as_ironic(ironic_node.NodeTraitsController(node_ident), trait)
 
 
-def _requested_trait(*name_and_query: Any) -> str | None:
-    """Return the trait of a request, from its path or from a parameter.
+def _refuse_second_trait(query: dict[str, Any]) -> None:
+    """Check that the query names no trait if the path names one.
 
     As in Ironic, ``/v1/nodes/n1/traits/HW_GPU`` and
     ``/v1/nodes/n1/traits?trait=HW_GPU`` are the same.
-
-    :param name_and_query: the trait, if the path has one, and the query.
-    :returns: the trait; None if the request is about all traits of the node.
-    :raises: Invalid if both the path and the query have a trait.
     """
-    *names_in_path, query = name_and_query
-    if not names_in_path:
-        return query['trait']
     if query['trait'] is not None:
         raise exceptions.Invalid(_('The trait is named twice'))
-    return names_in_path[0]
 
 
 def _read_traits(node_ident: str, action: str) -> list[str]:
