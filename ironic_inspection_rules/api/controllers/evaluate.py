@@ -97,22 +97,40 @@ def post(body: Answer) -> Answer:
     phases: Sequence[str] = model.PHASES
     if body['phase']:
         phases = [body['phase']]
-    refusals = refusal.Refusals(context)
-    if body['nodes'] is not None:
-        compared_with = None
-        if body['compare']:
-            compared_with = in_force.plans
-        fleet_trial = trial.Trial(
-            plans, phases, rules.limits, refusals, compared_with
-        )
-        page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
-        entries = fleet_trial.try_nodes(context, page)
-        # The entries become the body of the answer, instead of the mapping
-        # that is returned here.
-        stream.send(stream.page(entries, 'nodes', page.next))
-        return {}
-    # From here on, the rules are tried on one machine. A rule may read the
-    # data of the inspection before, e.g. {previous.inventory.cpu}.
+    if body['nodes'] is None:
+        return _try_on_machine(context, body, plans, phases)
+    compared_with = None
+    if body['compare']:
+        compared_with = in_force.plans
+    fleet_trial = trial.Trial(
+        plans,
+        phases,
+        rules.limits,
+        refusal.Refusals(context),
+        in_force=compared_with,
+    )
+    page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
+    entries = fleet_trial.try_nodes(context, page)
+    # The entries become the body of the answer, instead of the mapping that is
+    # returned here.
+    stream.send(stream.page(entries, 'nodes', page.next))
+    return {}
+
+
+def _try_on_machine(
+    context: Any,
+    body: Answer,
+    plans: posted_rules.Plans,
+    phases: Sequence[str],
+) -> Answer:
+    """Evaluate rules on one machine, and return the answer.
+
+    :param body: selects the machine by ``node`` or ``inventory``.
+    :param plans: the rules to try.
+    :param phases: the phases to evaluate.
+    """
+    # A rule may read the data of the inspection before, e.g.
+    # {previous.inventory.cpu}.
     of_all_phases = itertools.chain.from_iterable(plans.values())
     reads_previous = any(plan.reads_previous for plan in of_all_phases)
     facts_of_machine, source_and_warnings = _gather_facts(
@@ -122,8 +140,8 @@ def post(body: Answer) -> Answer:
         plans,
         facts_of_machine,
         phases,
-        limits=rules.limits,
-        refuse=refusals.find,
+        limits=start.rules().limits,
+        refuse=refusal.Refusals(context).find,
     )
     return {**outcome.as_dict(), **source_and_warnings}
 

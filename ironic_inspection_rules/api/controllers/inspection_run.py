@@ -365,6 +365,11 @@ def _name_value(
     }
 
 
+_NOT_ONE_PLACE = _(
+    'Ask for "path", for "trait", for "port" and "path", or for "rule"'
+)
+
+
 def _find_place(
     node: Any, path_text: str | None, trait: str | None, port_ident: str | None
 ) -> tuple[recorded_change.RecordedPlace, Any]:
@@ -384,22 +389,13 @@ def _find_place(
     """
     if trait is not None:
         # A trait belongs to the node, so neither a path nor a port is allowed.
-        is_one_place = bool(trait) and path_text is None and port_ident is None
-    else:
-        # The path is in the port if there is one, and otherwise in the node.
-        is_one_place = path_text is not None
-    if not is_one_place:
-        raise exceptions.Invalid(
-            _(
-                'Ask for "path", for "trait", for "port" and "path", or for '
-                '"rule"'
-            )
-        )
-    if trait is not None:
+        if not trait or path_text is not None or port_ident is not None:
+            raise exceptions.Invalid(_NOT_ONE_PLACE)
         return _place_of_trait(node, trait)
+    if path_text is None:
+        raise exceptions.Invalid(_NOT_ONE_PLACE)
     try:
-        # The path is not None, which was checked, but mypy does not know it.
-        path = data_path.parse(path_text or '')
+        path = data_path.parse(path_text)
     except exceptions.OperationError as exc:
         raise exceptions.Invalid(str(exc)) from exc
     if port_ident is not None:

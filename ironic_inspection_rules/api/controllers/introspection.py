@@ -294,26 +294,33 @@ def _represent(
     if not _was_inspected(node):
         return None
     state = _state(node, starting_uuids)
-    is_finished = state in ('finished', 'error')
     error = None
-    finished_at = None
-    if is_finished:
-        finished_at = node.inspection_finished_at
     if state == 'error':
         error = node.last_error
-        # Ironic does not record when an inspection failed, but only when the
-        # node came into this state.
-        finished_at = finished_at or node.provision_updated_at
     return {
         'uuid': node.uuid,
         'state': state,
-        'finished': is_finished,
+        'finished': state in ('finished', 'error'),
         'error': error,
         'started_at': view.time(node.inspection_started_at),
-        'finished_at': view.time(finished_at),
+        'finished_at': view.time(_finished_at(node, state)),
         'links': [
             link.make_link(
                 'self', api.request.public_url, 'introspection', node.uuid
             )
         ],
     }
+
+
+def _finished_at(node: Any, state: str) -> datetime.datetime | None:
+    """Return when the last inspection of a node ended; None if it has not.
+
+    :param state: the state of the inspection, see :func:`_state`.
+    """
+    if state == 'finished':
+        return node.inspection_finished_at
+    if state == 'error':
+        # Ironic does not record when an inspection failed, but only when the
+        # node came into this state.
+        return node.inspection_finished_at or node.provision_updated_at
+    return None

@@ -120,25 +120,35 @@ def _find_pair(
         if no such inventory is kept.
     :raises: NotFound if the node has no inventory with one of the UUIDs.
     """
-    if to_uuid is not None:
-        later = db_history.get_inventory(node_uuid, to_uuid)
-    else:
-        newest = []
-        if from_uuid is None:
-            # The newest inventory that differs from the one before it.
-            newest = db_history.list_inventories(node_uuid, 1, changed=True)
-        if not newest:
-            newest = db_history.list_inventories(node_uuid, 1)
-        later = next(iter(newest), None)
-    earlier: Any = None
+    later = _find_later(node_uuid, from_uuid, to_uuid)
     if from_uuid is not None:
-        earlier = db_history.get_inventory(node_uuid, from_uuid)
-    elif later is not None:
-        rows_before = db_history.list_inventories(
-            node_uuid, 1, before=later.id
-        )
-        earlier = next(iter(rows_before), None)
+        return db_history.get_inventory(node_uuid, from_uuid), later
+    if later is None:
+        return None, None
+    earlier = _find_newest(node_uuid, before=later.id)
     return earlier, later
+
+
+def _find_later(
+    node_uuid: str, from_uuid: str | None, to_uuid: str | None
+) -> Any:
+    """Return the later inventory of :func:`_find_pair`, or None."""
+    if to_uuid is not None:
+        return db_history.get_inventory(node_uuid, to_uuid)
+    if from_uuid is None:
+        newest_that_differs = _find_newest(node_uuid, changed=True)
+        if newest_that_differs is not None:
+            return newest_that_differs
+    return _find_newest(node_uuid)
+
+
+def _find_newest(node_uuid: str, **filters: Any) -> Any:
+    """Return the newest inventory of a node that passes filters, or None.
+
+    :param filters: parameters of :func:`.history.list_inventories`.
+    """
+    rows = db_history.list_inventories(node_uuid, 1, **filters)
+    return next(iter(rows), None)
 
 
 def diff(node: Any, query: Answer) -> Answer:

@@ -196,10 +196,12 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation}
         )
-    if inspection_queue.requests().find_open(node.uuid) is not None:
-        if not has_data:
-            raise exceptions.RequestPending(node.uuid)
-    elif node.provision_state not in queue_node.REAPPLICABLE:
+    open_request = inspection_queue.requests().find_open(node.uuid)
+    if open_request is not None and has_data:
+        return
+    if open_request is not None:
+        raise exceptions.RequestPending(node.uuid)
+    if node.provision_state not in queue_node.REAPPLICABLE:
         raise exceptions.Conflict(
             _(
                 'Inspection of node %(node)s cannot be reapplied in state '

@@ -211,11 +211,8 @@ class _Replay:
         ends, deviation = past.again(plans_then, rules.limits)
         if self.plans is None:
             # There are no rules to try. Only answer how the repeated run ends.
-            outcome = replay.SAME
-            if deviation:
-                outcome = replay.DIFFERENT
             return {
-                'outcome': outcome,
+                'outcome': _outcome(differs=bool(deviation)),
                 'reason': deviation,
                 'then': past.ending,
             }
@@ -225,12 +222,18 @@ class _Replay:
                 % deviation
             )
         now = replay.compare(past, ends, self.plans, rules.limits)
-        outcome = replay.SAME
-        if now.pop('differs'):
-            outcome = replay.DIFFERENT
+        # The answer has this member only as its outcome.
+        differs = now.pop('differs')
         return {
-            'outcome': outcome,
+            'outcome': _outcome(differs),
             'reason': None,
             'then': past.ending,
             'now': now,
         }
+
+
+def _outcome(differs: bool) -> str:
+    """Return the outcome of a replay that could be compared."""
+    if differs:
+        return replay.DIFFERENT
+    return replay.SAME

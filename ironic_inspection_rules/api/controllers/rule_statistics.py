@@ -18,7 +18,7 @@ from ironic_inspection_rules.objects import rule_statistics
 from ironic_inspection_rules.rule_set import repository
 
 _OF_RULE = ('uuid', 'description', 'phase', 'mode')
-_NO_COUNTS: dict[str, Any] = {
+_COUNTS_BEFORE_FIRST_RUN: dict[str, Any] = {
     'runs': 0,
     'matched': 0,
     'failed': 0,
@@ -28,7 +28,8 @@ _NO_COUNTS: dict[str, Any] = {
     'last_matched_node': None,
     'since': None,
 }
-FIELDS = (*_OF_RULE, *_NO_COUNTS)
+_COUNTED = tuple(_COUNTS_BEFORE_FIRST_RUN)
+FIELDS = (*_OF_RULE, *_COUNTED)
 
 QUERY = {
     'fields': request.fields(FIELDS),
@@ -55,7 +56,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
         counts_by_uuid[counts['rule_uuid']] = counts
     rows = []
     for rule in repository.order(start.rules().read_rules_in_force(context)):
-        counts = counts_by_uuid.get(rule.uuid, _NO_COUNTS)
+        counts = counts_by_uuid.get(rule.uuid, _COUNTS_BEFORE_FIRST_RUN)
         rows.append(_represent(rule, counts))
     sort_key = query['sort_key']
     if sort_key is not None:
@@ -75,9 +76,9 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
 def _represent(rule: Any, counts: Mapping[str, Any]) -> dict[str, Any]:
     """Return the statistics of a rule with all fields.
 
-    :param counts: the stored counts of the rule, or :data:`_NO_COUNTS`.
+    :param counts: the counts of the rule by name; other members are ignored.
     """
     row = {name: getattr(rule, name) for name in _OF_RULE}
-    for name in _NO_COUNTS:
+    for name in _COUNTED:
         row[name] = counts[name]
     return row
