@@ -496,24 +496,30 @@ def check(config: cfg.ConfigOpts) -> None:
     problems = []
     for group, opts in _GROUPS.items():
         for opt in opts:
-            reason = None
-            try:
-                # oslo.config converts and checks a value when it is read.
-                value = getattr(config[group], opt.dest)
-            except (cfg.Error, ValueError) as exc:
-                # oslo.config wraps the error of the type in another message.
-                reason = str(exc.__context__ or exc)
-            else:
-                # NaN is neither below the minimum nor above the maximum, so
-                # the range does not refuse it.
-                if isinstance(value, float) and math.isnan(value):
-                    reason = _('"nan" is not a number')
+            reason = _why_invalid(config, group, opt)
             if reason is not None:
                 problems.append(f'[{group}]{opt.name}: {reason}')
     if problems:
         raise exceptions.Invalid(
             _('The configuration cannot be used: %s') % '; '.join(problems)
         )
+
+
+def _why_invalid(
+    config: cfg.ConfigOpts, group: str, opt: cfg.Opt
+) -> str | None:
+    """Return why the value of an option is invalid, or None if it is valid."""
+    try:
+        # oslo.config converts and checks a value when it is read.
+        value = getattr(config[group], opt.dest)
+    except (cfg.Error, ValueError) as exc:
+        # oslo.config wraps the error of the type in another message.
+        return str(exc.__context__ or exc)
+    # NaN is neither below the minimum nor above the maximum, so the range does
+    # not refuse it.
+    if isinstance(value, float) and math.isnan(value):
+        return _('"nan" is not a number')
+    return None
 
 
 def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:

@@ -77,14 +77,13 @@ class Guard:
         """
         if not self.unguarded.isatty():
             return self._write(escaped(text))
-        # Only the pieces before, between and after the color sequences are
-        # escaped. There is one more piece than there are sequences, so an
-        # empty sequence is added for the last piece.
-        pieces = _COLOUR.split(text)
-        colours = [*_COLOUR.findall(text), '']
+        # Escape only the text before, between and after the color sequences.
         safe_text = ''
-        for piece, colour in zip(pieces, colours, strict=True):
-            safe_text += escaped(piece) + colour
+        position = 0
+        for colour in _COLOUR.finditer(text):
+            safe_text += escaped(text[position : colour.start()]) + colour[0]
+            position = colour.end()
+        safe_text += escaped(text[position:])
         return self._write(safe_text)
 
     def _write(self, text: str) -> int:

@@ -35,13 +35,11 @@ def is_between(release: str, first: str | None, last: str | None) -> bool:
     # Only as many numbers are compared as the release has. Therefore the
     # series 39 is neither before 39.1 nor after it.
     length = len(release_numbers)
-    is_before_first = (
-        first is not None and release_numbers < numbers(first)[:length]
-    )
-    is_after_last = (
-        last is not None and release_numbers > numbers(last)[:length]
-    )
-    return not is_before_first and not is_after_last
+    if first is not None and release_numbers < numbers(first)[:length]:
+        return False
+    if last is not None and release_numbers > numbers(last)[:length]:
+        return False
+    return True
 
 
 OLDEST, NEWEST = major(TRIED[0]), major(TRIED[-1])
