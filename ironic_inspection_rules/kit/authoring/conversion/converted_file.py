@@ -75,38 +75,42 @@ def convert(
         ironic-inspector.
     """
     rules = file_rule.list_rules(rules_file)
-    readable = [rule for rule in rules if isinstance(rule.entry, dict)]
-    of_inspector = [rule for rule in readable if rule.is_of_inspector]
-    header = [_('Converted from %s.') % rules_file.path]
+    # Whether each rule is one of ironic-inspector. What is not a mapping is no
+    # rule.
+    are_of_inspector = [
+        rule.is_of_inspector for rule in rules if isinstance(rule.entry, dict)
+    ]
+    has_inspector_rules = any(are_of_inspector)
+    has_only_inspector_rules = has_inspector_rules and all(are_of_inspector)
     # The form of the rules is more reliable than the option of the user.
-    are_all_of_inspector = bool(of_inspector) and of_inspector == readable
-    reads_stock = stock and not are_all_of_inspector
-    if stock and are_all_of_inspector:
+    is_for_stock = stock and not has_only_inspector_rules
+    header = [_('Converted from %s.') % rules_file.path]
+    if stock and has_only_inspector_rules:
         header.append(
             _('Its rules are those of ironic-inspector, not of stock Ironic.')
         )
-    if reads_stock:
+    if is_for_stock:
         header.extend(stock_rule.IN_GENERAL)
-    if of_inspector:
+    if has_inspector_rules:
         header.extend(_IN_GENERAL)
     writer = _FileWriter(ops)
     for table in rules_file.tables or ():
         header.append(_('Table %s is left out.') % table.name)
-        writer.lose_table(table)
+        writer.record_lost_table(table)
     writer.write(_write_comments(header))
     inspector_rules = _convert_inspector_rules(rules, ops)
     for rule in rules:
         if not isinstance(rule.entry, dict):
-            writer.lose(
+            writer.record_loss(
                 rule, exceptions.Problem('', _('a rule must be a mapping'))
             )
         elif rule.is_of_inspector:
-            writer.add(rule, inspector_rules[rule.index])
-        elif reads_stock:
-            writer.add(rule, _convert_stock(rule.entry, ops))
+            writer.write_converted(rule, inspector_rules[rule.index])
+        elif is_for_stock:
+            writer.write_converted(rule, _convert_stock_rule(rule.entry, ops))
         else:
-            writer.keep(rule)
-    if reads_stock:
+            writer.write_unchanged(rule)
+    if is_for_stock:
         # Such rules have odd behavior that is kept on purpose, and lint would
         # report all of it.
         return writer.result()
@@ -131,13 +135,13 @@ class _FileWriter:
         """Append YAML or comments to the file."""
         self._pieces.append(text)
 
-    def lose(
+    def record_loss(
         self, rule: file_rule.WrittenRule, problem: exceptions.Problem
     ) -> None:
         """Record what the file does not carry over from a rule."""
         self._lost.append(_make_finding(rule, problem))
 
-    def lose_table(self, table: document.WrittenTable) -> None:
+    def record_lost_table(self, table: document.WrittenTable) -> None:
         """Record that the file does not contain a table."""
         line, column = table.place()
         self._lost.append(
@@ -155,12 +159,12 @@ class _FileWriter:
             )
         )
 
-    def keep(self, rule: file_rule.WrittenRule) -> None:
+    def write_unchanged(self, rule: file_rule.WrittenRule) -> None:
         """Write a rule of this language unchanged."""
         self.write(_write_yaml(rule.entry))
         self._rules.append(rule)
 
-    def add(
+    def write_converted(
         self, rule: file_rule.WrittenRule, converted: conversion.Conversion
     ) -> None:
         """Write a converted rule, with its hints as comments.
@@ -169,8 +173,9 @@ class _FileWriter:
         and differences are recorded as well.
         """
         for problem in [*converted.lost, *converted.differences]:
-            self.lose(rule, problem)
+            self.record_loss(rule, problem)
         comments = []
+        # The differences are among the hints.
         for problem in [*converted.lost, *converted.hints]:
             place = file_rule.place_name(problem.pointer) or _('rule')
             comments.append(f'{place}: {problem.sentence}')
@@ -199,7 +204,7 @@ class _FileWriter:
         return ConvertedFile(text, [*self._lost, *findings])
 
 
-def _convert_stock(
+def _convert_stock_rule(
     entry: dict[str, typing.Any], ops: registry.Registry
 ) -> conversion.Conversion:
     """Convert a rule of a file that is meant for stock Ironic.
@@ -230,21 +235,21 @@ def _convert_inspector_rules(
     :returns: conversions by the index of the rule in the file. The conversion
         of an invalid rule has its problems, and no new rule.
     """
-    valid: dict[int, model.Rule] = {}
+    valid_rules: dict[int, model.Rule] = {}
     conversions: dict[int, conversion.Conversion] = {}
     for rule in rules:
         if not rule.is_of_inspector:
             continue
         try:
-            valid[rule.index] = file_rule.parse(rule.entry, ops)
+            valid_rules[rule.index] = file_rule.parse(rule.entry, ops)
         except exceptions.InvalidRule as exc:
             invalid = conversion.Conversion()
             invalid.lost.extend(exc.problems)
             conversions[rule.index] = invalid
     # Convert them together, because a rule may change data that a later rule
     # reads.
-    converted = inspector.convert(list(valid.values()))
-    conversions.update(zip(valid, converted, strict=True))
+    converted = inspector.convert(list(valid_rules.values()))
+    conversions.update(zip(valid_rules, converted, strict=True))
     return conversions
 
 
@@ -263,18 +268,14 @@ def _find_broken_rules(
     """
     converted = document.parse(path, text)
     for finding in lint.of_documents([converted], ops):
-        is_error = finding.level == lint.ERROR
-        if not is_error and finding.check not in _CHECKS_OF_BROKEN_RULES:
-            # The rule still works.
+        is_broken = (
+            finding.level == lint.ERROR
+            or finding.check in _CHECKS_OF_BROKEN_RULES
+        )
+        if not is_broken:
             continue
-        # A finding has a place but no rule. It belongs to the last rule that
-        # starts before the place.
-        place = (finding.line, finding.column)
-        rule_of_finding = None
-        for index, rule in enumerate(rules):
-            if converted.place(index) <= place:
-                rule_of_finding = rule
-        if rule_of_finding is None:
+        rule = _find_rule_of_finding(finding, converted, rules)
+        if rule is None:
             continue
         message = finding.message
         if finding.check == lint.DUPLICATE:
@@ -284,7 +285,29 @@ def _find_broken_rules(
                 'they are the same'
             )
         problem = exceptions.Problem('', message)
-        yield _make_finding(rule_of_finding, problem)
+        yield _make_finding(rule, problem)
+
+
+def _find_rule_of_finding(
+    finding: lint.Finding,
+    converted: document.Document,
+    rules: list[file_rule.WrittenRule],
+) -> file_rule.WrittenRule | None:
+    """Return the old rule whose new rule has a finding of ``lint``.
+
+    A finding has a place but no rule. It belongs to the last rule that begins
+    at or before the place.
+
+    :param converted: the new file.
+    :param rules: the old rules, in the order of the new rules.
+    :returns: None if the finding is before the first rule.
+    """
+    place = (finding.line, finding.column)
+    last_rule = None
+    for index, rule in enumerate(rules):
+        if converted.place(index) <= place:
+            last_rule = rule
+    return last_rule
 
 
 def _write_comments(texts: typing.Iterable[str]) -> str:

@@ -209,7 +209,7 @@ def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
         )
     if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
         raise Inconvertible(_('the format of {%s} is not known here') % name)
-    return _write_field(keys, rule.suffix(spec, conversion))
+    return _write_field(keys, rule.write_ending(spec, conversion))
 
 
 def convert_operator(
@@ -225,9 +225,9 @@ def convert_operator(
         return 'in-net', {'address': field, 'subnet': value}
     if op == 'is-empty':
         return op, {'value': field}
-    if op == 'matches' and rule.is_partial(value):
+    if op == 'matches' and rule.may_match_part(value):
         # ironic-inspector only matched the beginning of the text.
-        return 'contains', {'value': field, 'regex': rule.anchored(value)}
+        return 'contains', {'value': field, 'regex': rule.anchor_regex(value)}
     if op in ('contains', 'matches'):
         return op, {'value': field, 'regex': value}
     if op in ('eq', 'ne') and _is_text_of_number(value):
@@ -368,7 +368,7 @@ class _InspectorConverter(rule.Conversion):
             try:
                 converted.append(convert_one(operation))
             except Inconvertible as exc:
-                self.lose(str(exc))
+                self.record_loss(str(exc))
                 converted.append(None)
         return converted
 
@@ -393,7 +393,7 @@ class _InspectorConverter(rule.Conversion):
                 )
             )
         if args.get(translate.IGNORED):
-            self.hint(
+            self.record_hint(
                 _('ironic-inspector ignored: %s')
                 % ', '.join(map(str, args[translate.IGNORED]))
             )
@@ -428,7 +428,7 @@ class _InspectorConverter(rule.Conversion):
             self._hint_at(str(steps[0]))
             may_have_fraction = _may_have_fraction(steps)
         if may_have_fraction and _asks_for_fraction(op, value):
-            self.hint(
+            self.record_hint(
                 _(
                     'a number with a fraction is compared as it is here; '
                     'before, its fraction was cut off, as the filter int does'
@@ -448,7 +448,7 @@ class _InspectorConverter(rule.Conversion):
             ``all`` or ``first``.
         """
         if path.loops and op == 'is-empty':
-            self.lose(
+            self.record_loss(
                 _(
                     'if %s is empty or does not exist, this condition '
                     'does not hold here'
@@ -456,7 +456,7 @@ class _InspectorConverter(rule.Conversion):
                 % path.loops[0]
             )
         if path.is_in_item and op == 'is-empty':
-            self.lose(
+            self.record_loss(
                 _(
                     'an item without %s counts as empty here, and did '
                     'not count before'
@@ -468,7 +468,7 @@ class _InspectorConverter(rule.Conversion):
             fields_of_items.append(path.field)
         for field in fields_of_items:
             if multiple == 'all':
-                self.lose(
+                self.record_loss(
                     _(
                         'an item without %s makes the condition false '
                         'here, and did not count before'
@@ -476,7 +476,7 @@ class _InspectorConverter(rule.Conversion):
                     % field
                 )
             elif multiple == 'first':
-                self.lose(
+                self.record_loss(
                     _(
                         'only the first item is asked here, before it '
                         'was the first one that has %s'
@@ -490,12 +490,12 @@ class _InspectorConverter(rule.Conversion):
         :param name: the first name of a path in the data, e.g. ``local_gb``.
         """
         if name in document.IN_IRONIC:
-            self.hint(
+            self.record_hint(
                 _('Ironic has the "%(name)s" of ironic-inspector in {%(now)s}')
                 % {'name': name, 'now': document.IN_IRONIC[name]}
             )
         elif name == 'local_gb':
-            self.hint(
+            self.record_hint(
                 _(
                     'the root disk that root device hints choose is '
                     'known only if the hook root-device is enabled'
@@ -547,7 +547,7 @@ class _InspectorConverter(rule.Conversion):
             return {'op': 'unset-capability', 'args': {'name': name}}
         converted = data_path.replace_texts(value, convert_text, keys=True)
         if interpolation.fields(converted):
-            self.hint(
+            self.record_hint(
                 _(
                     'where the value is empty or has a comma, '
                     'inspection fails here'
@@ -588,7 +588,7 @@ class _InspectorConverter(rule.Conversion):
         """
         if op == 'extend-attribute':
             if len(tokens) > 2:
-                self.lose(
+                self.record_loss(
                     _(
                         'a list is extended here; before, one this far '
                         'inside an attribute was replaced'
@@ -596,14 +596,14 @@ class _InspectorConverter(rule.Conversion):
                 )
             return
         if len(tokens) > 2 and tokens[-1].isdecimal():
-            self.lose(
+            self.record_loss(
                 _(
                     'an item of a list is replaced here; before, one '
                     'was inserted'
                 )
             )
         if tokens == ('driver',) and args.get('reset_interfaces', True):
-            self.hint(
+            self.record_hint(
                 _(
                     'only interfaces that the new driver lacks become '
                     'its defaults here; before, all did'

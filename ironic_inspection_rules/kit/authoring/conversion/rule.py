@@ -55,30 +55,36 @@ class Conversion:
         self.failures: list[Problem] = []
         self.pointer = ''
 
-    def lose(self, message: str) -> None:
+    def record_loss(self, message: str) -> None:
         """Record what is lost at the current place."""
-        self._note(self.lost, message)
+        self._record_once(self.lost, message)
 
-    def hint(self, message: str) -> None:
+    def record_hint(self, message: str) -> None:
         """Record what the operator should know about the current place."""
-        self._note(self.hints, message)
+        self._record_once(self.hints, message)
 
-    def differ(self, message: str) -> None:
-        """Record how the new rule behaves differently at the current place."""
-        self._note(self.differences, message)
-        self.hint(message)
+    def record_difference(self, message: str) -> None:
+        """Record how the new rule behaves differently at the current place.
 
-    def differ_by_failing(self, message: str) -> None:
-        """Record that only the old rule fails some inspections here."""
-        self._note(self.failures, message)
-        self.differ(message)
+        Every difference is also a hint.
+        """
+        self._record_once(self.differences, message)
+        self.record_hint(message)
 
-    def _note(self, noted: list[Problem], message: str) -> None:
-        """Add a message about the current place to a list, once."""
+    def record_failure(self, message: str) -> None:
+        """Record that only the old rule fails some inspections here.
+
+        Every failure is also a difference.
+        """
+        self._record_once(self.failures, message)
+        self.record_difference(message)
+
+    def _record_once(self, records: list[Problem], message: str) -> None:
+        """Add a message about the current place to a list of records."""
         problem = Problem(self.pointer, message)
         # Several items of a loop may cause the same message.
-        if problem not in noted:
-            noted.append(problem)
+        if problem not in records:
+            records.append(problem)
 
 
 def escape(value: typing.Any) -> typing.Any:
@@ -86,18 +92,28 @@ def escape(value: typing.Any) -> typing.Any:
     return data_path.replace_texts(value, interpolation.escape, keys=True)
 
 
-def write_field(steps: typing.Iterable[object], suffix: str = '') -> str:
+def write_field(steps: typing.Iterable[object], ending: str = '') -> str:
     """Write a field in braces, e.g. ``{inventory.disks[0].size}``.
 
     :param steps: the root, followed by names and indices.
-    :param suffix: the text before the closing brace.
+    :param ending: filters, a conversion and a format, e.g. ``!r:>5``.
     :raises: :class:`Inconvertible` if a step cannot be written.
     """
     root, *inner = steps
     text = str(root)
     for step in inner:
         text += _write_step(step)
-    return f'{{{text}{suffix}}}'
+    return f'{{{text}{ending}}}'
+
+
+def extend_field(field: str, ending: str) -> str:
+    """Add an ending to a field: ``{node.name}`` becomes ``{node.name!r}``.
+
+    :param field: a field in braces.
+    :param ending: filters, a conversion and a format, e.g. ``!r``.
+    """
+    without_closing_brace = field[:-1]
+    return f'{without_closing_brace}{ending}}}'
 
 
 def _write_step(step: object) -> str:
@@ -116,12 +132,11 @@ def _write_step(step: object) -> str:
     raise Inconvertible(_('a field cannot step into "%s"') % (step,))
 
 
-def suffix(spec: str | None, conversion: str | None) -> str:
-    """Return the end of a field with a format.
+def write_ending(spec: str | None, conversion: str | None) -> str:
+    """Return the end of a field with a conversion and a format: ``!r:>5``.
 
     :param spec: the format, e.g. ``>5``.
-    :param conversion: the conversion, e.g. ``r``. With both, the result is
-        ``!r:>5``.
+    :param conversion: the conversion, e.g. ``r``.
     """
     text = ''
     if conversion:
@@ -131,7 +146,7 @@ def suffix(spec: str | None, conversion: str | None) -> str:
     return text
 
 
-def anchored(regex: str) -> str:
+def anchor_regex(regex: str) -> str:
     r"""Convert a regular expression of stock rules to one for ``contains``.
 
     ``a|b`` becomes ``\A(?:a|b$)``, because stock Ironic and ironic-inspector
@@ -153,7 +168,7 @@ def anchored(regex: str) -> str:
     return rf'{flags}\A(?:{pattern})'
 
 
-def is_partial(regex: str) -> bool:
+def may_match_part(regex: str) -> bool:
     """Return whether a regular expression may match only a part of a text.
 
     It is matched from the beginning of the text, with an appended "$". In
@@ -167,8 +182,9 @@ def _has_alternatives(regex: str) -> bool:
 
     ``a|b`` has alternatives; ``(a|b)`` and ``[|]`` have none.
     """
+    # The number of parentheses that are open.
     depth = 0
-    for character in _outside_of_classes(regex):
+    for character in _without_escapes_and_classes(regex):
         if character == '(':
             depth += 1
         elif character == ')':
@@ -184,16 +200,18 @@ def _lacks_anchor(regex: str) -> bool:
     This is the case if the ``$`` at its end is escaped, or if the appended
     ``$`` becomes part of a comment. Comments only exist with the flag ``x``.
     """
-    plain = _outside_of_classes(regex)
-    if regex.endswith('$') and not plain.endswith('$'):
+    plain = _without_escapes_and_classes(regex)
+    is_dollar_escaped = regex.endswith('$') and not plain.endswith('$')
+    if is_dollar_escaped:
         return True
     flags = _FLAGS.match(regex)
     if flags is None or 'x' not in flags[0]:
         return False
-    return '#' in plain.rpartition('\n')[2]
+    _earlier_lines, _line_feed, last_line = plain.rpartition('\n')
+    return '#' in last_line
 
 
-def _outside_of_classes(regex: str) -> str:
+def _without_escapes_and_classes(regex: str) -> str:
     r"""Return an expression without escapes and classes such as ``[a-z]``."""
     return re.sub(
         r'\\.|\[\^?\]?(?:\\.|[^\]\\])*\]', '', regex, flags=re.DOTALL

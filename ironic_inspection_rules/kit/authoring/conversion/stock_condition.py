@@ -76,7 +76,7 @@ def convert(
         condition.
     """
     # The texts with fields, which differ from machine to machine.
-    texts = stock_text.varying(dict(args))
+    texts = stock_text.list_varying(dict(args))
     for text in texts:
         _note_differences(text, notes)
     _check_kinds(op, args)
@@ -88,7 +88,7 @@ def convert(
     if constant is not None:
         return constant is not inverted
     if op == 'in-net':
-        notes.differ_by_failing(
+        notes.record_failure(
             _(
                 'where "%s" is no IP address or subnet, stock Ironic fails '
                 'the inspection; here the condition is false'
@@ -116,9 +116,9 @@ def convert(
 def _note_differences(text: Text, notes: rule.Conversion) -> None:
     """Record how a text of a condition differs here from stock Ironic."""
     for remark in text.remarks:
-        notes.differ(remark)
-    for name in text.secrets:
-        notes.differ(
+        notes.record_difference(remark)
+    for name in text.secret_fields:
+        notes.record_difference(
             _('{%s} reads as ****** here, where secrets are masked') % name
         )
 
@@ -172,8 +172,8 @@ def _convert_several_texts(
     for text in texts:
         # A machine may lack a field of this text (uncertain), but the text
         # cannot have a default (or_else), e.g. because it has several fields.
-        if text.uncertain and text.or_else() is None:
-            notes.lose(
+        if text.uncertain_fields and text.with_own_text_as_default() is None:
+            notes.record_loss(
                 _(
                     'where a field of "%s" is missing, stock Ironic '
                     'compares that text; here the condition is '
@@ -203,7 +203,7 @@ def _convert_perhaps_missing(
         before inversion.
     """
     written = _write(op, args, _fill_without_default)
-    if not text.uncertain:
+    if not text.uncertain_fields:
         return _invert(written, inverted)
     field = _find_field_of_idiom(op, args, text)
     if field:
@@ -223,7 +223,7 @@ def _convert_perhaps_missing(
         # "none-of" is true if its condition is false, regardless of the
         # reason.
         return {'op': 'none-of', 'conditions': [written]}
-    if text.or_else() is not None:
+    if text.with_own_text_as_default() is not None:
         # The other texts have no fields, so they get no default.
         return _write(op, args, _fill_with_default)
     are_missing = [
@@ -253,7 +253,7 @@ def _convert_truth(
     if result_if_missing == _RESULT_IF_MISSING[op]:
         return _invert(written, inverted)
     # An empty text is neither true nor false.
-    replaced = text.or_else('')
+    replaced = text.with_default('')
     if replaced is not None:
         # The condition has no other text.
         def fill(_text: Text) -> str:
@@ -275,8 +275,8 @@ def _convert_is_empty(
     key is missing, the whole text is null.
     """
     value = text.filled
-    if text.uncertain:
-        with_default = text.or_else('None')
+    if text.uncertain_fields:
+        with_default = text.with_default('None')
         is_one_field = text.source == text.literal
         if with_default is not None and is_one_field:
             # The default "None" makes a missing field empty.
@@ -285,7 +285,7 @@ def _convert_is_empty(
         else:
             # The text cannot have a default, or there is text around the
             # field, so that "None" would not make it empty.
-            notes.lose(
+            notes.record_loss(
                 _(
                     'stock Ironic takes "%s" for empty where a field is '
                     'missing; here it is not'
@@ -314,7 +314,7 @@ def _note_parents(name: str, notes: rule.Conversion) -> None:
         # The first step is an attribute of the node, which is never null.
         parents -= 1
     if parents > 0:
-        notes.differ(
+        notes.record_difference(
             _(
                 'where what {%s} is in is not a mapping, such as null, '
                 'stock Ironic takes it for not empty, and here it is '
@@ -345,10 +345,10 @@ def _check_kinds(op: str, args: Args) -> None:
             raise rule.Inconvertible(
                 _('a regular expression cannot take data of a machine')
             )
-        _compile_like_stock(op, stock_text.plain(regex))
+        _compile_like_stock(op, stock_text.make_plain(regex))
     elif op == 'one-of':
         value = args['value']
-        if not _is_text(value) and stock_text.varying(value):
+        if not _is_text(value) and stock_text.list_varying(value):
             raise rule.Inconvertible(
                 _('a list or mapping with fields cannot be looked for')
             )
@@ -370,10 +370,10 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
         # Python only compares the first pair of items that differ. Two items
         # with fields may be equal on some machine.
         for left_item, right_item in zip(left, right, strict=False):
-            is_constant = not stock_text.varying([left_item, right_item])
-            are_equal = stock_text.plain(left_item) == stock_text.plain(
-                right_item
-            )
+            is_constant = not stock_text.list_varying([left_item, right_item])
+            are_equal = stock_text.make_plain(
+                left_item
+            ) == stock_text.make_plain(right_item)
             if is_constant and are_equal:
                 continue
             _check_order(left_item, right_item)
@@ -449,7 +449,7 @@ def _decide(op: str, args: Args) -> bool:
 
     :raises: :class:`Fails` if stock Ironic fails the inspection.
     """
-    plain = stock_text.plain(dict(args))
+    plain = stock_text.make_plain(dict(args))
     value = plain.get('value')
     try:
         if op in _COMPARE_BY_OP:
@@ -468,7 +468,7 @@ def _decide(op: str, args: Args) -> bool:
         pattern = _compile_like_stock(op, plain['regex'])
         return pattern.search(str(value)) is not None
     if op == 'is-empty':
-        if isinstance(args['value'], Text) and args['value'].missing_key:
+        if isinstance(args['value'], Text) and args['value'].is_key_missing:
             return True
         return str(value) in _EMPTY_TEXTS
     if op == 'is-none':
@@ -516,7 +516,7 @@ def _compile_like_stock(op: str, regex: typing.Any) -> re.Pattern[str]:
             # Stock Ironic checks whether the last character is "$", so an
             # empty expression is an error.
             regex[-1]
-            pattern = re.compile(rule.anchored(regex))
+            pattern = re.compile(rule.anchor_regex(regex))
     except (re.error, TypeError, IndexError) as exc:
         raise Fails(
             _('"%(regex)s" is no regular expression: %(reason)s')
@@ -536,11 +536,11 @@ def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
     # The text must consist of a single field.
     if op != 'matches' or text.source != text.literal:
         return None
-    regex = stock_text.plain(args['regex'])
+    regex = stock_text.make_plain(args['regex'])
     own_text = stock_form.unescape_regex(regex)
     if own_text != text.literal:
         return None
-    if not re.search(rule.anchored(regex), own_text):
+    if not re.search(rule.anchor_regex(regex), own_text):
         return None
     return f'{{{text.fields[0]}}}'
 
@@ -574,8 +574,8 @@ def _fill_with_default(text: Text) -> str:
     The text is unchanged if it cannot have a default, or if all machines have
     its fields.
     """
-    if text.uncertain:
-        with_default = text.or_else()
+    if text.uncertain_fields:
+        with_default = text.with_own_text_as_default()
         if with_default is not None:
             return with_default
     return text.filled
@@ -610,12 +610,12 @@ def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
             if _is_text(value)
         ]
     elif op in ('matches', 'contains'):
-        regex = stock_text.plain(args['regex'])
+        regex = stock_text.make_plain(args['regex'])
         if op == 'matches':
             # In stock Ironic only the last alternative must reach the end of
             # the text. A full match would require this of all alternatives.
             new_op = 'contains'
-            regex = rule.anchored(regex)
+            regex = rule.anchor_regex(regex)
         # Stock Ironic does not fill in fields in the expression, so escape
         # everything that looks like a field.
         converted['regex'] = _ROOT.sub(r'\\{', regex)

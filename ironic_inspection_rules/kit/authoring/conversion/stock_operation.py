@@ -62,7 +62,7 @@ def convert(
     if op == 'unset-plugin-data':
         # Stock Ironic only removes values from dicts, but its rules see plugin
         # data through a proxy.
-        notes.hint(
+        notes.record_hint(
             _('stock Ironic never unsets plugin data: the action is left out')
         )
         return None
@@ -102,7 +102,7 @@ def _note_differences(
         not text.
     """
     if op.startswith('extend-'):
-        notes.differ(
+        notes.record_difference(
             _(
                 'where something else than a list is there, such as '
                 'null, the two differ: in plugin data stock Ironic '
@@ -113,7 +113,7 @@ def _note_differences(
     if op == 'set-capability':
         _check_capability(args['value'], notes)
     elif op == 'unset-capability':
-        notes.differ(
+        notes.record_difference(
             _(
                 'where the node has no other capability, stock Ironic '
                 'leaves an empty text in properties/capabilities, and '
@@ -122,7 +122,9 @@ def _note_differences(
             )
         )
     if op.endswith('-port-attribute'):
-        notes.differ(_('stock Ironic knows a port by its UUID only'))
+        notes.record_difference(
+            _('stock Ironic knows a port by its UUID only')
+        )
 
 
 def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
@@ -134,14 +136,14 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
         raise stock_condition.Fails(
             _('the value of a capability must be text')
         )
-    notes.differ(
+    notes.record_difference(
         _(
             'where the node has the capability, stock Ironic adds '
             'it a second time; here it is replaced'
         )
     )
     if isinstance(value, Text) and value.fields:
-        notes.differ(
+        notes.record_difference(
             _(
                 'where the value is empty or has a comma, stock '
                 'Ironic adds it all the same; here it is an error'
@@ -242,19 +244,19 @@ def _check_attribute(
             % tokens[0]
         )
     if op == 'del-attribute' and len(tokens) == 1:
-        notes.lose(
+        notes.record_loss(
             _('stock Ironic does not save this; here "%s" becomes its default')
             % tokens[0]
         )
     elif op == 'del-attribute':
-        notes.differ(
+        notes.record_difference(
             _(
                 'stock Ironic fails the inspection where there is '
                 'nothing to delete; here that is fine'
             )
         )
     if tokens == ['driver']:
-        notes.differ(
+        notes.record_difference(
             _(
                 'here interfaces that the new driver lacks become its '
                 'defaults; stock Ironic leaves them'
@@ -294,7 +296,7 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
         ``extra`` always exists, but ``place`` may not.
     """
     if tokens:
-        notes.differ(
+        notes.record_difference(
             _(
                 'where null is on the way there, stock Ironic fails '
                 'the inspection; here it becomes a mapping'
@@ -302,14 +304,14 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
         )
     for token in tokens:
         if data_path.is_append(token):
-            notes.lose(
+            notes.record_loss(
                 _(
                     'to stock Ironic "-" is a name in a mapping; here '
                     'it is the end of a list'
                 )
             )
         elif data_path.index(token) is not None:
-            notes.differ(
+            notes.record_difference(
                 _(
                     'where a list is there, stock Ironic fails the '
                     'inspection; here "%s" is its item'
@@ -347,7 +349,7 @@ def _convert_attribute_value(
         )
     if value is None:
         if has_default:
-            notes.differ(
+            notes.record_difference(
                 _(
                     'stock Ironic fails the inspection or sets null; '
                     'here "%s" becomes its default'
@@ -365,7 +367,7 @@ def _convert_attribute_value(
     if varies and attribute.kind == 'a mapping':
         raise rule.Inconvertible(_('text of a mapping cannot become one'))
     if varies and attribute.kind != 'a string':
-        notes.differ(
+        notes.record_difference(
             _(
                 'stock Ironic sets "%(name)s" to any text; here what '
                 'is not %(kind)s is an error'
@@ -382,11 +384,11 @@ def _require_plain(value: typing.Any) -> typing.Any:
 
     :raises: :class:`.rule.Inconvertible` if the value has fields.
     """
-    if stock_text.varying(value):
+    if stock_text.list_varying(value):
         raise rule.Inconvertible(
             _('a list or mapping with fields cannot become text')
         )
-    return stock_text.plain(value)
+    return stock_text.make_plain(value)
 
 
 def _require_path_text(value: typing.Any) -> str:
@@ -418,20 +420,20 @@ def _write_text(text: Text, existing: set[str], notes: rule.Conversion) -> str:
     :param existing: fields that certainly have a value when the action runs.
     """
     for remark in text.remarks:
-        notes.differ(remark)
-    for name in text.secrets:
-        notes.lose(
+        notes.record_difference(remark)
+    for name in text.secret_fields:
+        notes.record_loss(
             _(
                 '{%s} is hidden here where secrets are masked, and '
                 'cannot be written'
             )
             % name
         )
-    if existing.issuperset(text.uncertain):
+    if existing.issuperset(text.uncertain_fields):
         return text.filled
-    with_default = text.or_else()
+    with_default = text.with_own_text_as_default()
     if with_default is None:
-        notes.lose(
+        notes.record_loss(
             _(
                 'where a field of "%s" is missing, stock Ironic takes '
                 'the text as it is written; here the inspection fails'

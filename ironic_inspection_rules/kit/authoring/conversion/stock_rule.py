@@ -149,7 +149,7 @@ class _StockConverter(rule.Conversion):
         self.hints.clear()
         self.differences.clear()
         self.failures.clear()
-        self.lose(message)
+        self.record_loss(message)
         return self
 
     def finish(self, fields: Operation) -> None:
@@ -165,7 +165,7 @@ class _StockConverter(rule.Conversion):
             return
         for problem in problems:
             self.pointer = problem.pointer
-            self.lose(problem.sentence)
+            self.record_loss(problem.sentence)
         # There is no new rule that could be switched off.
         self.hints = [
             hint for hint in self.hints if hint not in self.reasons_for_off
@@ -187,7 +187,7 @@ class _StockConverter(rule.Conversion):
             try:
                 converted = self._convert_condition(condition)
             except stock_condition.Fails as exc:
-                self.lose(
+                self.record_loss(
                     _('stock Ironic fails each inspection here: %s') % exc
                 )
                 self.switch_off(
@@ -202,7 +202,7 @@ class _StockConverter(rule.Conversion):
                     )
                 )
             elif converted is True:
-                self.hint(
+                self.record_hint(
                     _('this always holds in stock Ironic and is left out')
                 )
             else:
@@ -269,9 +269,9 @@ class _StockConverter(rule.Conversion):
             try:
                 yield from self._convert_action(action, existing)
             except rule.Inconvertible as exc:
-                self.lose(str(exc))
+                self.record_loss(str(exc))
             except stock_condition.Fails as exc:
-                self.lose(
+                self.record_loss(
                     _(
                         'stock Ironic fails the inspection here: %s; '
                         'the action is left out'
@@ -462,16 +462,16 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
     converted['sensitive'] = strutils.bool_from_string(fields.get('sensitive'))
     unknown = sorted(str(name) for name in set(fields) - _KNOWN_FIELDS)
     if unknown:
-        converter.hint(
+        converter.record_hint(
             _('%s had no effect and is dropped') % ', '.join(unknown)
         )
     uuid_or_name = fields.get('uuid')
     if uuid_or_name is not None:
         converted['uuid'] = stock_form.uuid_of(uuid_or_name)
         if converted['uuid'] != uuid_or_name:
-            converter.hint(_('"%s" becomes its UUID') % uuid_or_name)
+            converter.record_hint(_('"%s" becomes its UUID') % uuid_or_name)
     if fields.get('scope'):
-        converter.hint(
+        converter.record_hint(
             _(
                 'the scope "%s" had no effect and is dropped: the '
                 'rule runs on all nodes'
@@ -525,7 +525,7 @@ def _drop_unknown_keys(
         return operation
     unknown = sorted(set(operation) - _KNOWN_KEYS[where])
     if unknown:
-        converter.hint(
+        converter.record_hint(
             _(
                 '%(keys)s beside the arguments of "%(op)s" had no '
                 'effect and is dropped'
@@ -602,7 +602,7 @@ def _make_texts_of_values(
                         'text'
                     )
                 )
-            text = str(stock_text.plain(value))
+            text = str(stock_text.make_plain(value))
             # The text has no fields: the braces of a mapping do not begin a
             # field.
             texts.append(stock_text.StockText(rule.escape(text), text))

@@ -14,7 +14,6 @@ language cannot express (:class:`.rule.Inconvertible`).
 """
 
 import dataclasses
-import operator
 import re
 import string
 import typing
@@ -87,10 +86,10 @@ class StockText:
     :param fields: the fields of the text in this language, without braces.
     :param source: the field as it is written, if it is the only field, and
         ``filled`` and ``literal`` differ only in it; otherwise None.
-    :param formatted: whether one of the fields has a format, e.g. ``:>5``.
-    :param twice: whether stock Ironic formats the result once more, as in a
-        loop.
-    :param missing_key: whether the text has no fields because the key of a
+    :param has_format: whether one of the fields has a format, e.g. ``:>5``.
+    :param is_formatted_twice: whether stock Ironic formats the result once
+        more, as in a loop.
+    :param is_key_missing: whether the text has no fields because the key of a
         field does not exist on any machine.
     """
 
@@ -98,25 +97,32 @@ class StockText:
     literal: str
     fields: tuple[str, ...] = ()
     source: str | None = None
-    formatted: bool = False
-    twice: bool = False
-    missing_key: bool = False
+    has_format: bool = False
+    is_formatted_twice: bool = False
+    is_key_missing: bool = False
 
-    def or_else(self, text: str | None = None) -> str | None:
+    def with_own_text_as_default(self) -> str | None:
+        """Return the text with a default for its only field: its own text.
+
+        Stock Ironic leaves a missing field as it is written, so it is the
+        default here.
+
+        :returns: the same as :meth:`with_default`.
+        """
+        if self.source is None:
+            return None
+        return self.with_default(self.source)
+
+    def with_default(self, default: str) -> str | None:
         """Return the text with a default for its only field.
 
         For example, ``rack-{node.extra.rack}`` with the default ``none``
         becomes ``rack-{node.extra.rack | default('none')!s}``.
 
-        :param text: the default; None for the field as it is written, because
-            stock Ironic leaves it unchanged.
         :returns: None if the text has several fields or a field with a format.
         """
         if self.source is None:
             return None
-        default = self.source
-        if text is not None:
-            default = text
         # Quotes and backslashes are escaped in the argument of a filter.
         quoted = re.sub(r"([\\'])", r'\\\1', default).replace('\n', '\\n')
         # For example, "rack-", "{node.extra.rack" and "}".
@@ -127,7 +133,7 @@ class StockText:
         return f"{before}{field} | default('{quoted}')!s{after}"
 
     @property
-    def uncertain(self) -> list[str]:
+    def uncertain_fields(self) -> list[str]:
         """The fields that a machine may lack.
 
         Every machine has an inventory, plugin data and all attributes of its
@@ -140,7 +146,7 @@ class StockText:
         ]
 
     @property
-    def secrets(self) -> list[str]:
+    def secret_fields(self) -> list[str]:
         """The fields that read a secret, e.g. ``node.driver_info.password``.
 
         Stock Ironic fills in the secret. Here, rules read ``******`` instead.
@@ -183,7 +189,7 @@ class StockText:
                     )
                     % name
                 )
-        if self.formatted:
+        if self.has_format:
             yield (
                 _(
                     'where "%s" cannot be formatted, stock Ironic has it as '
@@ -191,7 +197,7 @@ class StockText:
                 )
                 % self.literal
             )
-        if self.twice and self.fields:
+        if self.is_formatted_twice and self.fields:
             yield (
                 _(
                     'where a machine sends text with braces, stock Ironic '
@@ -214,45 +220,44 @@ def read(text: str, literal: str | None = None) -> StockText:
     :raises: :class:`.rule.Inconvertible` if this language cannot express a
         field.
     """
-    original = text
-    if literal is not None:
-        original = literal
-    # The text in this language, and the unescaped text, which is used if there
-    # are no fields.
+    if literal is None:
+        literal = text
+    # The text in this language.
     filled = ''
-    unescaped = ''
-    # The concatenated conversions and formats of all fields.
+    # The text without its fields. It is the whole text if there are none.
+    text_around_fields = ''
+    # The conversions and formats of all fields.
     endings = ''
     fields = []
     try:
         for piece in _split_into_pieces(text):
-            unescaped += piece.before
+            text_around_fields += piece.before
             filled += rule.escape(piece.before)
             if piece.field is None:
                 continue
             steps = _convert_steps(piece.field)
-            # Remove the braces.
-            fields.append(rule.write_field(steps)[1:-1])
+            field_in_braces = rule.write_field(steps)
+            fields.append(field_in_braces[1:-1])
             filled += rule.write_field(steps, piece.field.ending)
             endings += piece.field.ending
     except _StaysText as exc:
-        return _keep_text(original, exc)
+        return _keep_text(literal, exc)
     if not fields:
-        return StockText(filled, unescaped)
-    if filled == f'{{{fields[0]}}}':
+        return StockText(filled, literal=text_around_fields)
+    only_field = f'{{{fields[0]}}}'
+    if filled == only_field:
         # A single field would keep the type of its value here, but the result
         # is text in stock Ironic.
-        filled = f'{{{fields[0]}!s}}'
+        filled = rule.extend_field(only_field, '!s')
     source = None
-    if original == text and not endings:
+    if literal == text and not endings:
         source = _find_single_field(text)
-    has_format = ':' in endings
     return StockText(
         filled=filled,
-        literal=original,
+        literal=literal,
         fields=tuple(fields),
         source=source,
-        formatted=has_format,
+        has_format=':' in endings,
     )
 
 
@@ -262,7 +267,7 @@ def _keep_text(text: str, reason: _StaysText) -> StockText:
     :param reason: why ``str.format`` fails on every machine.
     """
     return StockText(
-        rule.escape(text), text, missing_key=isinstance(reason, _MissingKey)
+        rule.escape(text), text, is_key_missing=isinstance(reason, _MissingKey)
     )
 
 
@@ -277,53 +282,61 @@ def _find_single_field(text: str) -> str | None:
 
 
 def write(
-    value: typing.Any,
-    fill: typing.Callable[[StockText], typing.Any],
-    literal: typing.Callable[[typing.Any], typing.Any] = rule.escape,
+    value: typing.Any, fill: typing.Callable[[StockText], str]
 ) -> typing.Any:
-    """Replace all scalars in a value, including the keys of mappings.
+    """Write a value, e.g. the arguments of an operation, in this language.
+
+    The structure of lists and mappings is kept. Keys of mappings are written
+    as well. Braces in texts that stock Ironic does not format are escaped.
 
     :param value: a value with :class:`StockText` for the texts that stock
         Ironic formats.
-    :param fill: returns the replacement of a :class:`StockText`.
-    :param literal: returns the replacement of any other scalar. By default its
-        braces are escaped.
-    :returns: a value of the same structure.
+    :param fill: returns the text in this language for a :class:`StockText`.
     """
     if isinstance(value, StockText):
         return fill(value)
     if isinstance(value, list):
-        return [write(item, fill, literal) for item in value]
+        return [write(item, fill) for item in value]
     if isinstance(value, dict):
         return {
-            write(key, fill, literal): write(item, fill, literal)
-            for key, item in value.items()
+            write(key, fill): write(item, fill) for key, item in value.items()
         }
-    return literal(value)
+    return rule.escape(value)
 
 
-def varying(value: typing.Any) -> list[StockText]:
-    """Return the texts in a value that have fields.
+def list_varying(value: typing.Any) -> list[StockText]:
+    """Return the texts in a value that have fields, at any depth.
 
     Their values may differ from machine to machine.
     """
+    if isinstance(value, StockText) and value.fields:
+        return [value]
+    inner_values: list[typing.Any] = []
+    if isinstance(value, list):
+        inner_values = value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            inner_values += [key, item]
     texts: list[StockText] = []
-    # Only the visits of write() matter; its result is ignored.
-    write(value, texts.append)
-    return [text for text in texts if text.fields]
+    for inner_value in inner_values:
+        texts += list_varying(inner_value)
+    return texts
 
 
-def plain(value: typing.Any) -> typing.Any:
+def make_plain(value: typing.Any) -> typing.Any:
     """Return a value as stock Ironic uses it if all fields are missing.
 
     Each :class:`StockText` in the value becomes its literal text.
     """
-    return write(value, operator.attrgetter('literal'), _keep_literal)
-
-
-def _keep_literal(literal: typing.Any) -> typing.Any:
-    """Return a scalar without fields unchanged."""
-    return literal
+    if isinstance(value, StockText):
+        return value.literal
+    if isinstance(value, list):
+        return [make_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {
+            make_plain(key): make_plain(item) for key, item in value.items()
+        }
+    return value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -408,7 +421,7 @@ def _parse_field(name: str, spec: str, conversion: str | None) -> _Field:
     for dot, dotted, bracketed in _STEP.findall(match['steps']):
         steps.append(_FieldStep(bool(dot), dotted or bracketed))
     return _Field(
-        name, match['root'], tuple(steps), rule.suffix(spec, conversion)
+        name, match['root'], tuple(steps), rule.write_ending(spec, conversion)
     )
 
 
@@ -494,22 +507,23 @@ def read_for_item(
 
     :param value: an argument as it is written; its texts become
         :class:`StockText`.
-    :param formats_twice: whether stock Ironic formats a text with the item,
-        and then formats the result with the data of the machine. It does so
-        for all texts except keys of mappings and items of lists.
+    :param formats_twice: whether stock Ironic formats the value, if it is a
+        text, with the item, and then formats the result with the data of the
+        machine. It does so for all texts except keys of mappings and items of
+        lists.
     :raises: :class:`.rule.Inconvertible` if this language cannot express a
         text.
     """
     if isinstance(value, list):
         return [
-            read_for_item(inner, item, not isinstance(inner, str))
-            for inner in value
+            read_for_item(inner, item, formats_twice=False) for inner in value
         ]
     if isinstance(value, dict):
-        return {
-            read_for_item(key, item, False): read_for_item(inner, item)
-            for key, inner in value.items()
-        }
+        converted = {}
+        for key, inner in value.items():
+            new_key = read_for_item(key, item, formats_twice=False)
+            converted[new_key] = read_for_item(inner, item)
+        return converted
     if not isinstance(value, str):
         return value
     try:
@@ -530,18 +544,20 @@ def _read_text_for_item(
     :raises: :class:`_StaysText` if the text is an error in ``str.format``.
     :raises: :class:`.rule.Inconvertible` if this language cannot express it.
     """
+    pieces = _split_into_pieces(text)
     with_item = ''
-    has_braces = False
-    has_other_fields = False
-    for piece in _split_into_pieces(text):
+    for piece in pieces:
         with_item += _fill_in_item(piece, item, formats_twice)
-        if '{' in piece.before or '}' in piece.before:
-            has_braces = True
-        if piece.field and piece.field.root != interpolation.ITEM:
-            has_other_fields = True
+    has_other_fields = any(
+        piece.field is not None and piece.field.root != interpolation.ITEM
+        for piece in pieces
+    )
+    has_escaped_braces = any(
+        '{' in piece.before or '}' in piece.before for piece in pieces
+    )
     # The second formatting would read escaped braces as fields. This cannot be
     # computed beforehand if there are fields that only a machine fills in.
-    if formats_twice and has_other_fields and has_braces:
+    if formats_twice and has_other_fields and has_escaped_braces:
         raise rule.Inconvertible(
             _('"%s" is filled in twice by stock Ironic') % text
         )
@@ -551,7 +567,7 @@ def _read_text_for_item(
         # either.
         literal = text
     stock_text = read(with_item, literal)
-    return dataclasses.replace(stock_text, twice=formats_twice)
+    return dataclasses.replace(stock_text, is_formatted_twice=formats_twice)
 
 
 def _fill_in_item(piece: _Piece, item: typing.Any, formats_twice: bool) -> str:

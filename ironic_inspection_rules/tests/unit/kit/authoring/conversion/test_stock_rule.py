@@ -868,7 +868,7 @@ class ActionTestCase(StockTestCase):
         self.assertIn('is the text of an object of Python', str(made.lost[0]))
 
     def test_a_node_has_no_keys(self):
-        self.assertFalse(stock_text.read('{node[nothing]}').missing_key)
+        self.assertFalse(stock_text.read('{node[nothing]}').is_key_missing)
 
     def test_what_has_no_words_is_left_out(self):
         for value, why in (
