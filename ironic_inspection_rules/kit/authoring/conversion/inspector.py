@@ -81,25 +81,35 @@ def convert_path(field: str) -> ConvertedPath:
             _('the JSON path "%s" has more than names, indices and [*]')
             % field
         )
+    has_loops = inspector_field.ANY in steps
+    if scheme == 'node' and has_loops:
+        return _convert_looped_path(('node', *steps), field)
     if scheme == 'node':
-        steps = ('node', *steps)
-    elif inspector_field.ANY not in steps:
-        # A value that ironic-inspector computed also needs filters.
-        return ConvertedPath(_write_field(steps))
-    else:
-        steps = document.place_in_ironic(steps)
-    if inspector_field.ANY not in steps:
-        return ConvertedPath(rule.write_field(steps))
-    first, *others = _split_at_items(steps)
+        return ConvertedPath(rule.write_field(('node', *steps)))
+    if has_loops:
+        return _convert_looped_path(document.place_in_ironic(steps), field)
+    return ConvertedPath(_write_data_field(steps))
+
+
+def _convert_looped_path(steps: Steps, field: str) -> ConvertedPath:
+    """Convert a path with ``[*]``; each ``[*]`` becomes a loop.
+
+    :param steps: the path in Ironic, which begins with a root.
+    :param field: the path as it is written, for errors.
+    :raises: :class:`Inconvertible` if the path cannot be expressed with fields
+        and loops.
+    """
+    steps_of_list, *steps_in_items = _split_at_items(steps)
     # The inventory was one mapping in ironic-inspector as well. But plugin
     # data are only a part of its data, and its node had other fields.
-    if len(first) < 2 and first != ('inventory',):
+    is_root = len(steps_of_list) < 2
+    if is_root and steps_of_list != ('inventory',):
         raise Inconvertible(
             _('the JSON path "%s" goes through everything') % field
         )
-    fields = [rule.write_field(first)]
-    for inner_steps in others:
-        fields.append(rule.write_field((interpolation.ITEM, *inner_steps)))
+    fields = [rule.write_field(steps_of_list)]
+    for steps_in_item in steps_in_items:
+        fields.append(rule.write_field((interpolation.ITEM, *steps_in_item)))
     # All fields but the last are lists.
     *loops, last_field = fields
     if len(loops) > schema.DEEPEST_GROUP:
@@ -107,7 +117,10 @@ def convert_path(field: str) -> ConvertedPath:
             _('the JSON path "%(field)s" has more than %(most)d loops')
             % {'field': field, 'most': schema.DEEPEST_GROUP}
         )
-    return ConvertedPath(last_field, tuple(loops), bool(others[-1]))
+    steps_in_last_item = steps_in_items[-1]
+    return ConvertedPath(
+        last_field, tuple(loops), is_in_item=bool(steps_in_last_item)
+    )
 
 
 def _split_at_items(steps: Steps) -> list[Steps]:
@@ -124,44 +137,57 @@ def _split_at_items(steps: Steps) -> list[Steps]:
     return parts
 
 
-def _write_field(steps: Steps, suffix: str = '') -> str:
+def _write_data_field(steps: Steps, ending: str = '') -> str:
     """Write a field that reads the data of ironic-inspector in Ironic.
 
     Most values only have another path in Ironic. Filters compute two values
-    that ironic-inspector computed: the size of the root disk, and the address
-    of an interface, which is the IPv6 address if there is no IPv4 address.
+    that ironic-inspector computed: ``local_gb``, and ``ip`` of an interface.
 
     :param steps: the path in the data of ironic-inspector.
-    :param suffix: text to insert before the closing brace: further filters, a
-        conversion and a format.
+    :param ending: a conversion and a format, e.g. ``!r:>5``.
     :returns: the field, with its braces.
-    :raises: :class:`Inconvertible` if the name of an interface cannot be used
-        in the argument of a filter.
+    :raises: :class:`Inconvertible` if this language cannot express the field.
     """
-    steps_here = document.place_in_ironic(steps)
-    # The filters, followed by the suffix.
-    ending = suffix
     match steps:
         case ('local_gb',):
-            # ironic-inspector subtracted one GiB for partitions, and reported
-            # 0 if there was no root disk. Therefore the default is one GiB.
-            steps_here = ('plugin_data', 'root_disk', 'size')
-            ending = (
-                f' | default({_GIB}) | divide({_GIB}) | int '
-                f'| subtract(1){suffix}'
-            )
+            return _write_size_of_root_disk(ending)
         case ('interfaces' | 'all_interfaces', name, 'ip'):
-            if not _IN_ARGUMENT.fullmatch(str(name)):
-                raise Inconvertible(
-                    _('a field cannot step into "%s"') % (name,)
-                )
-            ipv6_steps = (*steps_here[:-1], 'ipv6_address')
-            ipv6_field = rule.write_field(ipv6_steps)
-            # The argument of a filter is a path without braces. "true" makes
-            # the filter also replace null and an empty address.
-            ipv6 = ipv6_field[1:-1]
-            ending = f' | default({ipv6}, true){suffix}'
-    return rule.write_field(steps_here, ending)
+            return _write_address_of_interface(str(name), steps, ending)
+    return rule.write_field(document.place_in_ironic(steps), ending)
+
+
+def _write_size_of_root_disk(ending: str) -> str:
+    """Write the field for ``local_gb``, the size of the root disk in GiB.
+
+    ironic-inspector subtracted one GiB for partitions, and reported 0 if there
+    was no root disk. Therefore the default size is one GiB.
+    """
+    filters = f' | default({_GIB}) | divide({_GIB}) | int | subtract(1)'
+    return rule.write_field(
+        ('plugin_data', 'root_disk', 'size'), filters + ending
+    )
+
+
+def _write_address_of_interface(name: str, steps: Steps, ending: str) -> str:
+    """Write the field for ``ip`` of an interface.
+
+    It is the IPv4 address, or the IPv6 address if there is no IPv4 address.
+
+    :param name: the name of the interface.
+    :param steps: the path in the data of ironic-inspector.
+    :raises: :class:`Inconvertible` if the name cannot be used in the argument
+        of a filter.
+    """
+    if not _IN_ARGUMENT.fullmatch(name):
+        raise Inconvertible(_('a field cannot step into "%s"') % name)
+    ipv4_steps = document.place_in_ironic(steps)
+    ipv6_field = rule.write_field((*ipv4_steps[:-1], 'ipv6_address'))
+    # The argument of a filter is a path without braces. "true" makes the
+    # filter also replace null and an empty address.
+    ipv6_path = ipv6_field[1:-1]
+    return rule.write_field(
+        ipv4_steps, f' | default({ipv6_path}, true){ending}'
+    )
 
 
 def convert_text(text: str) -> str:
@@ -190,8 +216,7 @@ def convert_text(text: str) -> str:
     match interpolation.parse(converted):
         case [interpolation.Field(conversion=None, spec=None)]:
             # Without "!s" the value of a single field would keep its type.
-            without_brace = converted.removesuffix('}')
-            return f'{without_brace}!s}}'
+            return rule.extend_field(converted, '!s')
     return converted
 
 
@@ -209,7 +234,7 @@ def _convert_field(name: str, spec: str | None, conversion: str | None) -> str:
         )
     if conversion == 'a' or not rule.SPEC.fullmatch(spec or ''):
         raise Inconvertible(_('the format of {%s} is not known here') % name)
-    return _write_field(keys, rule.write_ending(spec, conversion))
+    return _write_data_field(keys, rule.write_ending(spec, conversion))
 
 
 def convert_operator(
@@ -233,11 +258,12 @@ def convert_operator(
     if op in ('eq', 'ne') and _is_text_of_number(value):
         # In ironic-inspector, text was never equal to a number. "!r" adds
         # quotes only to text, and repr() does the same to the value.
-        return op, {'values': [f'{field[:-1]}!r}}', repr(value)]}
+        return op, {'values': [rule.extend_field(field, '!r'), repr(value)]}
     if op in _ORDERS and isinstance(value, bool):
         # ironic-inspector treated true as 1, and cut off the fraction of the
         # field. In this language true has no order.
-        return op, {'values': [f'{field[:-1]} | int}}', int(value)]}
+        whole_number = rule.extend_field(field, ' | int')
+        return op, {'values': [whole_number, int(value)]}
     return op, {'values': [field, rule.escape(value)]}
 
 
@@ -246,13 +272,12 @@ def _is_text_of_number(value: typing.Any) -> bool:
     return isinstance(value, str) and comparison.as_number(value) is not None
 
 
-def _asks_for_fraction(op: str, value: typing.Any) -> bool:
+def _may_fraction_decide(op: str, value: typing.Any) -> bool:
     """Return whether the fraction of a field may change a comparison.
 
-    Here, fractions are compared as they are.
-    ironic-inspector cut off fractions: both -0.5 and 0.5 became 0, and 2.5
-    became 2. "ge 2" and "lt 2" hold for the same numbers with and without
-    fractions, but "gt 2" does not.
+    ironic-inspector cut off fractions: 2.5 became 2, and -0.5 became 0. Here
+    they are kept. For example, "gt 2" holds for 2.5 only here, while "ge 2"
+    holds both there and here.
 
     :param op: the op of ironic-inspector without the prefix.
     :param value: the value with which the field is compared. ironic-inspector
@@ -284,13 +309,14 @@ def _may_have_fraction(steps: Steps) -> bool:
     field = inventory_fields.find_field(inventory_fields.known_fields(), names)
     if isinstance(field, inventory_fields.UnknownStep):
         return True
-    # If its type is known, the field is not a number, or is a whole number,
-    # e.g. a size, a count or a speed.
-    return field.type not in inventory_fields.PLAIN
+    # A field of a known type is no number, or a whole number, e.g. a size, a
+    # count or a speed.
+    has_known_type = field.type in inventory_fields.PLAIN
+    return not has_known_type
 
 
-def _find_address_of_none(field: str) -> str | None:
-    """Return the value that the ramdisk sends if a BMC has no address.
+def _find_placeholder_address(field: str) -> str | None:
+    """Return the text that the ramdisk sends if a BMC has no address.
 
     :param field: a JSON path that may start with ``data://`` or ``node://``.
     :returns: e.g. ``0.0.0.0``; None if the field is not the address of a BMC.
@@ -309,18 +335,20 @@ def _wrap_in_loops(
 
     :param multiple: for how many items the condition must hold.
     """
-    converted = condition
-    for loop in reversed(loops):
-        if 'loop' in converted:
-            # A condition can have only one loop, so an outer loop needs a
-            # group.
-            group = 'any-of'
-            if multiple == 'all':
-                group = 'all-of'
-            converted = {'op': group, 'conditions': [converted]}
-        converted['loop'] = loop
-        if multiple != 'any':
-            converted['multiple'] = multiple
+    if not loops:
+        return condition
+    outer_loop, *inner_loops = loops
+    converted = dict(condition)
+    if inner_loops:
+        # A condition can have only one loop, so an outer loop needs a group.
+        group = 'any-of'
+        if multiple == 'all':
+            group = 'all-of'
+        inner = _wrap_in_loops(condition, inner_loops, multiple)
+        converted = {'op': group, 'conditions': [inner]}
+    converted['loop'] = outer_loop
+    if multiple != 'any':
+        converted['multiple'] = multiple
     return converted
 
 
@@ -397,15 +425,18 @@ class _InspectorConverter(rule.Conversion):
                 _('ironic-inspector ignored: %s')
                 % ', '.join(map(str, args[translate.IGNORED]))
             )
-        new_op, arguments = convert_operator(op, path.field, args.get('value'))
-        no_address = _find_address_of_none(args['field'])
-        if op == 'is-empty' and no_address:
+        placeholder = _find_placeholder_address(args['field'])
+        if op == 'is-empty' and placeholder:
             # ironic-inspector replaced such an address by null.
             new_op = 'one-of'
             arguments = {
-                'value': f"{path.field[:-1]} | default('')}}",
-                'values': ['', None, no_address],
+                'value': rule.extend_field(path.field, " | default('')"),
+                'values': ['', None, placeholder],
             }
+        else:
+            new_op, arguments = convert_operator(
+                op, path.field, args.get('value')
+            )
         if args.get('invert'):
             new_op = f'!{new_op}'
         return _wrap_in_loops(
@@ -422,12 +453,12 @@ class _InspectorConverter(rule.Conversion):
         :param value: the value with which the field is compared.
         """
         scheme, _path = inspector_field.split(field)
-        may_have_fraction = True
         if scheme == 'data':
             steps = inspector_field.steps(field)
-            self._hint_at(str(steps[0]))
-            may_have_fraction = _may_have_fraction(steps)
-        if may_have_fraction and _asks_for_fraction(op, value):
+            self._note_place_in_ironic(str(steps[0]))
+            if not _may_have_fraction(steps):
+                return
+        if _may_fraction_decide(op, value):
             self.record_hint(
                 _(
                     'a number with a fraction is compared as it is here; '
@@ -463,6 +494,8 @@ class _InspectorConverter(rule.Conversion):
                 )
                 % path.field
             )
+        # Every loop after the first one, and perhaps the field, is a value in
+        # an item, which the item may lack.
         fields_of_items = list(path.loops[1:])
         if path.is_in_item and op != 'is-empty':
             fields_of_items.append(path.field)
@@ -484,7 +517,7 @@ class _InspectorConverter(rule.Conversion):
                     % field
                 )
 
-    def _hint_at(self, name: str) -> None:
+    def _note_place_in_ironic(self, name: str) -> None:
         """Record where Ironic stores data that ironic-inspector's hooks added.
 
         :param name: the first name of a path in the data, e.g. ``local_gb``.
@@ -503,34 +536,34 @@ class _InspectorConverter(rule.Conversion):
             )
 
     def _convert_action(self, action: InspectorOperation) -> Operation:
-        """Convert one action to the op that does the same here.
-
-        The ops set or extend an attribute, set a capability, fail the
-        inspection, or add or remove a trait.
+        """Convert one action to the action that does the same here.
 
         :raises: :class:`Inconvertible` if the action cannot be converted.
         """
-        args = action['args']
         op = action['op'].removeprefix(translate.PREFIX)
-        if op in ('set-attribute', 'extend-attribute', 'append-attribute'):
-            converted = self._convert_attribute(
-                op.replace('append', 'extend'), args
-            )
-        elif op == 'set-capability':
-            converted = self._convert_capability(args)
-        elif op == 'fail':
-            converted = {
-                'op': op,
-                'args': {'msg': rule.escape(str(args['message']))},
-            }
-            if args.get('maintenance'):
-                converted['args']['maintenance'] = True
-        else:
-            # The remaining ops add or remove a trait.
-            converted = {'op': op, 'args': {'name': args['name']}}
+        converted = self._convert_op_of_action(op, action['args'])
         if action.get('revert'):
             converted['revert'] = True
         return converted
+
+    def _convert_op_of_action(self, op: str, args: Operation) -> Operation:
+        """Convert an action without ``revert``.
+
+        :param op: the op of ironic-inspector without the prefix.
+        """
+        if op == 'set-attribute':
+            return self._convert_attribute('set-attribute', args)
+        if op in ('extend-attribute', 'append-attribute'):
+            return self._convert_attribute('extend-attribute', args)
+        if op == 'set-capability':
+            return self._convert_capability(args)
+        if op == 'fail':
+            new_args = {'msg': rule.escape(str(args['message']))}
+            if args.get('maintenance'):
+                new_args['maintenance'] = True
+            return {'op': op, 'args': new_args}
+        # The remaining ops add or remove a trait.
+        return {'op': op, 'args': {'name': args['name']}}
 
     def _convert_capability(self, args: Operation) -> Operation:
         """Convert the action that sets a capability.
@@ -566,7 +599,7 @@ class _InspectorConverter(rule.Conversion):
         """
         path = '/' + str(args['path']).removeprefix('/')
         tokens = data_path.parse(path)
-        self._compare_attribute(op, tokens, args)
+        self._note_differences_of_attribute(op, tokens, args)
         converted = {
             'path': rule.escape(path),
             'value': data_path.replace_texts(
@@ -579,15 +612,16 @@ class _InspectorConverter(rule.Conversion):
             converted['unique'] = True
         return {'op': op, 'args': converted}
 
-    def _compare_attribute(
+    def _note_differences_of_attribute(
         self, op: str, tokens: data_path.Path, args: Operation
     ) -> None:
         """Record how setting or extending this path behaves differently.
 
         :param tokens: the path, e.g. ``('extra', 'disks', '0')``.
         """
+        is_deep = len(tokens) > 2
         if op == 'extend-attribute':
-            if len(tokens) > 2:
+            if is_deep:
                 self.record_loss(
                     _(
                         'a list is extended here; before, one this far '
@@ -595,7 +629,7 @@ class _InspectorConverter(rule.Conversion):
                     )
                 )
             return
-        if len(tokens) > 2 and tokens[-1].isdecimal():
+        if is_deep and tokens[-1].isdecimal():
             self.record_loss(
                 _(
                     'an item of a list is replaced here; before, one '
@@ -646,14 +680,14 @@ def convert(rules: typing.Sequence[model.Rule]) -> list[rule.Conversion]:
             # Hints are about the new rule, which does not exist.
             converter.hints.clear()
         # The new rule is kept, but these conditions may have another result.
-        converter.lost += _find_conditions_on_changed(
+        converter.lost += _find_conditions_on_changed_attributes(
             rules[:index], inspector_rule
         )
         conversions.append(converter)
     return conversions
 
 
-def _find_conditions_on_changed(
+def _find_conditions_on_changed_attributes(
     earlier: typing.Sequence[model.Rule], later: model.Rule
 ) -> typing.Iterator[rule.Problem]:
     """Yield the conditions on attributes that an earlier rule may change.
