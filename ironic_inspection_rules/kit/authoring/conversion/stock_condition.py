@@ -79,14 +79,13 @@ def convert(
     texts = stock_text.list_varying(dict(args))
     for text in texts:
         _note_differences(text, notes)
-    _check_kinds(op, args)
+    _check_arguments(op, args)
     if not texts:
-        result = _decide(op, args)
-        return result is not inverted
+        return _invert_result(_find_result_if_missing(op, args), inverted)
     # A condition may have fields, but the same result on all machines.
-    constant = _constant_result(op, args)
-    if constant is not None:
-        return constant is not inverted
+    constant_result = _find_constant_result(op, args)
+    if constant_result is not None:
+        return _invert_result(constant_result, inverted)
     if op == 'in-net':
         notes.record_failure(
             _(
@@ -102,13 +101,13 @@ def convert(
     # There is a single text with fields. The result of stock Ironic for a
     # machine without them decides how it is converted.
     try:
-        result_if_missing = _decide(op, args)
+        result_if_missing = _find_result_if_missing(op, args)
     except Fails:
         # The text of the field is not an IP address, so stock Ironic fails the
         # inspection. A condition cannot do that, which has been recorded
         # above.
         result_if_missing = False
-    return _convert_perhaps_missing(
+    return _convert_one_text(
         op, inverted, args, texts[0], result_if_missing=result_if_missing
     )
 
@@ -162,7 +161,7 @@ def _convert_several_texts(
 
     If a field is missing, stock Ironic compares the text as it is written.
     The result then depends on the other texts, so a group as in
-    :func:`_convert_perhaps_missing` cannot express it. Instead, the field of
+    :func:`_convert_one_text` cannot express it. Instead, the field of
     every text gets its own text as a default.
 
     :param texts: the texts in ``args`` that have fields. They are only used to
@@ -170,8 +169,8 @@ def _convert_several_texts(
     :param notes: the conversion that records every remaining difference.
     """
     for text in texts:
-        # A machine may lack a field of this text (uncertain), but the text
-        # cannot have a default (or_else), e.g. because it has several fields.
+        # A machine may lack a field of this text, but the text cannot have a
+        # default, e.g. because it has several fields.
         if text.uncertain_fields and text.with_own_text_as_default() is None:
             notes.record_loss(
                 _(
@@ -181,11 +180,12 @@ def _convert_several_texts(
                 )
                 % text.literal
             )
-    # _write() finds the same texts in the arguments, and replaces them.
-    return _invert(_write(op, args, _fill_with_default), inverted)
+    # The same texts are found in the arguments, and replaced.
+    condition = _write_condition(op, args, _fill_with_default)
+    return _invert(condition, inverted)
 
 
-def _convert_perhaps_missing(
+def _convert_one_text(
     op: str,
     inverted: bool,
     args: Args,
@@ -193,7 +193,7 @@ def _convert_perhaps_missing(
     *,
     result_if_missing: bool,
 ) -> Operation:
-    """Convert a condition on a text whose fields may be missing.
+    """Convert a condition on a single text whose fields may be missing.
 
     If a field is missing, stock Ironic checks the text as it is written. If
     the result is then true, the new condition needs a default, a group or
@@ -202,37 +202,34 @@ def _convert_perhaps_missing(
     :param result_if_missing: the result of stock Ironic for a missing field,
         before inversion.
     """
-    written = _write(op, args, _fill_without_default)
+    condition = _write_condition(op, args, _fill_without_default)
     if not text.uncertain_fields:
-        return _invert(written, inverted)
-    field = _find_field_of_idiom(op, args, text)
-    if field:
-        if inverted:
-            return {'op': 'exists', 'args': {'value': field}}
-        return {'op': '!exists', 'args': {'value': field}}
+        return _invert(condition, inverted)
+    if _is_test_for_missing_field(op, args, text):
+        # The old condition holds if the field is missing.
+        (exists,) = _build_exists(text)
+        return _invert(exists, not inverted)
     if op in _RESULT_IF_MISSING:
-        return _convert_truth(
+        return _convert_is_true_or_false(
             op, inverted, args, text, result_if_missing=result_if_missing
         )
-    holds_if_missing = result_if_missing is not inverted
+    holds_if_missing = _invert_result(result_if_missing, inverted)
     if not holds_if_missing:
         # In this language the condition is false for a missing field, whether
         # it is inverted or not.
-        return _invert(written, inverted)
+        return _invert(condition, inverted)
     if inverted:
         # "none-of" is true if its condition is false, regardless of the
         # reason.
-        return {'op': 'none-of', 'conditions': [written]}
+        return {'op': 'none-of', 'conditions': [condition]}
     if text.with_own_text_as_default() is not None:
         # The other texts have no fields, so they get no default.
-        return _write(op, args, _fill_with_default)
-    are_missing = [
-        {**condition, 'op': '!exists'} for condition in _build_exists(text)
-    ]
-    return {'op': 'any-of', 'conditions': [*are_missing, written]}
+        return _write_condition(op, args, _fill_with_default)
+    are_missing = [_invert(exists, True) for exists in _build_exists(text)]
+    return {'op': 'any-of', 'conditions': [*are_missing, condition]}
 
 
-def _convert_truth(
+def _convert_is_true_or_false(
     op: str,
     inverted: bool,
     args: Args,
@@ -249,21 +246,22 @@ def _convert_truth(
     :param result_if_missing: the result of stock Ironic for a missing field,
         before inversion.
     """
-    written = _write(op, args, _fill_without_default)
+    condition = _write_condition(op, args, _fill_without_default)
     if result_if_missing == _RESULT_IF_MISSING[op]:
-        return _invert(written, inverted)
+        return _invert(condition, inverted)
     # An empty text is neither true nor false.
-    replaced = text.with_default('')
-    if replaced is not None:
+    with_default = text.with_default('')
+    if with_default is not None:
         # The condition has no other text.
         def fill(_text: Text) -> str:
-            return replaced
+            return with_default
 
-        return _invert(_write(op, args, fill), inverted)
-    written = {'op': 'all-of', 'conditions': [*_build_exists(text), written]}
+        return _invert(_write_condition(op, args, fill), inverted)
+    conditions = [*_build_exists(text), condition]
     if inverted:
-        return {'op': 'none-of', 'conditions': [written]}
-    return written
+        all_of = {'op': 'all-of', 'conditions': conditions}
+        return {'op': 'none-of', 'conditions': [all_of]}
+    return {'op': 'all-of', 'conditions': conditions}
 
 
 def _convert_is_empty(
@@ -274,32 +272,41 @@ def _convert_is_empty(
     Stock Ironic checks the text of a field, so "None" and "[]" are empty. If a
     key is missing, the whole text is null.
     """
-    value = text.filled
-    if text.uncertain_fields:
-        with_default = text.with_default('None')
-        is_one_field = text.source == text.literal
-        if with_default is not None and is_one_field:
-            # The default "None" makes a missing field empty.
-            value = with_default
-            _note_parents(text.fields[0], notes)
-        else:
-            # The text cannot have a default, or there is text around the
-            # field, so that "None" would not make it empty.
-            notes.record_loss(
-                _(
-                    'stock Ironic takes "%s" for empty where a field is '
-                    'missing; here it is not'
-                )
-                % text.literal
-            )
     converted = {
         'op': 'one-of',
-        'args': {'value': value, 'values': rule.escape(_EMPTY_TEXTS)},
+        'args': {
+            'value': _fill_with_none(text, notes),
+            'values': rule.escape(_EMPTY_TEXTS),
+        },
     }
     return _invert(converted, inverted)
 
 
-def _note_parents(name: str, notes: rule.Conversion) -> None:
+def _fill_with_none(text: Text, notes: rule.Conversion) -> str:
+    """Return a text that is "None", an empty text, if its field is missing.
+
+    It is recorded as lost if this is not possible.
+    """
+    if not text.uncertain_fields:
+        return text.filled
+    with_default = text.with_default('None')
+    is_one_field = text.source == text.literal
+    if with_default is None or not is_one_field:
+        # The text cannot have a default, or there is text around the field, so
+        # that "None" would not make it empty.
+        notes.record_loss(
+            _(
+                'stock Ironic takes "%s" for empty where a field is '
+                'missing; here it is not'
+            )
+            % text.literal
+        )
+        return text.filled
+    _note_parents_without_keys(text.fields[0], notes)
+    return with_default
+
+
+def _note_parents_without_keys(name: str, notes: rule.Conversion) -> None:
     """Record differences if a field steps into a value that is not a mapping.
 
     In stock Ironic only a missing key gives null, which is empty. Any other
@@ -324,7 +331,7 @@ def _note_parents(name: str, notes: rule.Conversion) -> None:
         )
 
 
-def _check_kinds(op: str, args: Args) -> None:
+def _check_arguments(op: str, args: Args) -> None:
     """Refuse arguments whose types the op does not accept.
 
     :raises: :class:`Fails` if stock Ironic fails the inspection of every
@@ -367,26 +374,37 @@ def _check_order(left: typing.Any, right: typing.Any) -> None:
     if _is_text(left) or _is_text(right):
         raise Fails(_('it cannot order text and something else'))
     if isinstance(left, list) and isinstance(right, list):
-        # Python only compares the first pair of items that differ. Two items
-        # with fields may be equal on some machine.
-        for left_item, right_item in zip(left, right, strict=False):
-            is_constant = not stock_text.list_varying([left_item, right_item])
-            are_equal = stock_text.make_plain(
-                left_item
-            ) == stock_text.make_plain(right_item)
-            if is_constant and are_equal:
-                continue
-            _check_order(left_item, right_item)
-            if is_constant:
-                # These items always differ, so later items are not compared.
-                return
+        _check_order_of_lists(left, right)
         return
     for value in (left, right):
         if not isinstance(value, int | float):
             raise Fails(_('it orders text, numbers and lists of them only'))
 
 
-def _constant_result(op: str, args: Args) -> bool | None:
+def _check_order_of_lists(
+    left: list[typing.Any], right: list[typing.Any]
+) -> None:
+    """Check that Python can order two lists.
+
+    It only orders the first two items that differ, e.g. 2 and 3 of ``[1, 2]``
+    and ``[1, 3]``.
+
+    :raises: :class:`Fails` if it cannot on some machine.
+    """
+    for left_item, right_item in zip(left, right, strict=False):
+        if stock_text.list_varying([left_item, right_item]):
+            # They differ on some machine. On another machine they may be
+            # equal, and the next items are ordered.
+            _check_order(left_item, right_item)
+            continue
+        plain_left = stock_text.make_plain(left_item)
+        plain_right = stock_text.make_plain(right_item)
+        if plain_left != plain_right:
+            _check_order(left_item, right_item)
+            return
+
+
+def _find_constant_result(op: str, args: Args) -> bool | None:
     """Return the result of a condition with fields if it is always the same.
 
     For example, ``is-none: ["{node.name}"]`` is always false, because a field
@@ -397,27 +415,35 @@ def _constant_result(op: str, args: Args) -> bool | None:
     if op in _COMPARE_BY_OP and len(args['values']) < 2:
         # A single value is not compared with anything.
         return True
-    is_false = False
-    if op == 'is-none':
-        # All fields become text, which is never null.
-        is_false = True
-    elif op == 'is-empty':
-        # A list or a mapping is not empty, because it contains the text with
-        # the field.
-        is_false = not isinstance(args['value'], Text)
-    elif op == 'eq':
-        is_false = any(
-            _is_text(left) != _is_text(right)
-            for left, right in itertools.pairwise(args['values'])
-        )
-    elif op == 'one-of':
-        is_false = _is_one_of_nothing(args['value'], args.get('values') or [])
-    if is_false:
+    if _is_false_on_all_machines(op, args):
         return False
     return None
 
 
-def _is_one_of_nothing(value: typing.Any, values: typing.Any) -> bool:
+def _is_false_on_all_machines(op: str, args: Args) -> bool:
+    """Return whether a condition with fields is always false.
+
+    For :func:`_find_constant_result`, which has an example.
+    """
+    if op == 'is-none':
+        # All fields become text, which is never null.
+        return True
+    if op == 'is-empty':
+        # A list or a mapping is not empty, because it contains the text with
+        # the field.
+        return not isinstance(args['value'], Text)
+    if op == 'eq':
+        # Text is never equal to anything else.
+        return any(
+            _is_text(left) != _is_text(right)
+            for left, right in itertools.pairwise(args['values'])
+        )
+    if op == 'one-of':
+        return _is_never_one_of(args['value'], args.get('values') or [])
+    return False
+
+
+def _is_never_one_of(value: typing.Any, values: typing.Any) -> bool:
     """Return whether "one-of" is false on every machine.
 
     In stock Ironic a value with a field becomes text:
@@ -440,7 +466,7 @@ def _is_text(value: typing.Any) -> bool:
     return isinstance(value, Text | str)
 
 
-def _decide(op: str, args: Args) -> bool:
+def _find_result_if_missing(op: str, args: Args) -> bool:
     """Return the result of stock Ironic if all fields are missing.
 
     For example, ``eq: ["{node.extra.rack}", r1]`` is then false, because the
@@ -525,24 +551,20 @@ def _compile_like_stock(op: str, regex: typing.Any) -> re.Pattern[str]:
     return pattern
 
 
-def _find_field_of_idiom(op: str, args: Args, text: Text) -> str | None:
-    r"""Return the field if a condition tests whether it is missing.
+def _is_test_for_missing_field(op: str, args: Args, text: Text) -> bool:
+    r"""Return whether a condition only tests whether its field is missing.
 
     In stock Ironic a missing field matches its own text, as in ``{node.name}
     matches \{node\.name\}``.
-
-    :returns: the field with its braces; None for any other condition.
     """
-    # The text must consist of a single field.
-    if op != 'matches' or text.source != text.literal:
-        return None
+    is_one_field = text.source == text.literal
+    if op != 'matches' or not is_one_field:
+        return False
     regex = stock_text.make_plain(args['regex'])
     own_text = stock_form.unescape_regex(regex)
     if own_text != text.literal:
-        return None
-    if not re.search(rule.anchor_regex(regex), own_text):
-        return None
-    return f'{{{text.fields[0]}}}'
+        return False
+    return re.search(rule.anchor_regex(regex), own_text) is not None
 
 
 def _build_exists(text: Text) -> list[Operation]:
@@ -563,6 +585,13 @@ def _invert(condition: Operation, inverted: bool) -> Operation:
     return {**condition, 'op': f'!{condition["op"]}'}
 
 
+def _invert_result(result: bool, inverted: bool) -> bool:
+    """Return the opposite of a result if the condition is inverted."""
+    if inverted:
+        return not result
+    return result
+
+
 def _fill_without_default(text: Text) -> str:
     """Return a text in this language; its fields have no defaults."""
     return text.filled
@@ -581,42 +610,46 @@ def _fill_with_default(text: Text) -> str:
     return text.filled
 
 
-def _write(op: str, args: Args, fill: Callable[[Text], str]) -> Operation:
+def _write_condition(
+    op: str, args: Args, fill: Callable[[Text], str]
+) -> Operation:
     """Write a condition of stock Ironic in this language.
 
     ``matches: ["{node.name}", "a|b"]`` becomes ``contains`` with the regular
     expression ``\\A(?:a|b$)``.
 
-    :param fill: returns the text in this language for a text of stock Ironic.
+    :param fill: returns the text in this language for a text of stock Ironic,
+        e.g. :func:`_fill_with_default`.
     :raises: :class:`.rule.Inconvertible` if the values of ``one-of`` are not a
         list.
     """
-    new_op = op
-    converted = stock_text.write(dict(args), fill)
+    new_args = stock_text.write(dict(args), fill)
     if op == 'one-of':
-        values = args.get('values')
-        if not isinstance(values, list | dict):
-            raise rule.Inconvertible(
-                _(
-                    '"values" of one-of is no list, but text is looked for in '
-                    'it'
-                )
-            )
-        # The value has a field, so it becomes text, which is only equal to
-        # text.
-        converted['values'] = [
-            stock_text.write(value, fill)
-            for value in values
-            if _is_text(value)
-        ]
-    elif op in ('matches', 'contains'):
+        texts = _list_texts_of_one_of(args.get('values'))
+        new_args['values'] = [stock_text.write(text, fill) for text in texts]
+        return {'op': 'one-of', 'args': new_args}
+    if op in ('matches', 'contains'):
         regex = stock_text.make_plain(args['regex'])
         if op == 'matches':
             # In stock Ironic only the last alternative must reach the end of
-            # the text. A full match would require this of all alternatives.
-            new_op = 'contains'
+            # the text. "matches" would require this of all alternatives here.
             regex = rule.anchor_regex(regex)
         # Stock Ironic does not fill in fields in the expression, so escape
         # everything that looks like a field.
-        converted['regex'] = _ROOT.sub(r'\\{', regex)
-    return {'op': new_op, 'args': converted}
+        new_args['regex'] = _ROOT.sub(r'\\{', regex)
+        return {'op': 'contains', 'args': new_args}
+    return {'op': op, 'args': new_args}
+
+
+def _list_texts_of_one_of(values: typing.Any) -> list[str | Text]:
+    """Return the values of ``one-of`` that its value may be equal to.
+
+    The value has a field, so it becomes text, which is only equal to text.
+
+    :raises: :class:`.rule.Inconvertible` if the values are not a list.
+    """
+    if not isinstance(values, list | dict):
+        raise rule.Inconvertible(
+            _('"values" of one-of is no list, but text is looked for in it')
+        )
+    return [value for value in values if _is_text(value)]
