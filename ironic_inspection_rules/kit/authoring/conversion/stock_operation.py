@@ -7,7 +7,7 @@ this project. Differences are recorded in a :class:`.rule.Conversion`, called
 notes, and ``convert`` and ``adopt`` show them to the operator.
 
 The arguments of an action (``args``) have :class:`.stock_text.StockText` for
-the texts that stock Ironic formats; ``written`` are the arguments of the new
+the texts that stock Ironic formats; ``new_args`` are the arguments of the new
 action. If a field is missing, stock Ironic uses its text, but here the
 inspection fails. Therefore it is recorded which fields exist for certain
 (``existing``), e.g. ``node.extra.rack`` after a condition on it.
@@ -17,7 +17,8 @@ operation with a loop is converted once per item. If the resulting operations
 differ only in the item, they are combined into one operation with a loop.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 import functools
 import re
 import typing
@@ -33,13 +34,35 @@ Operation = rule.Operation
 Text = stock_text.StockText
 
 _LOG_LEVELS = frozenset({'debug', 'info', 'warning', 'error', 'critical'})
-# During conversion, a mark such as "zqitem0qz" stands for an item of a loop,
-# or for the first value of the item. It is unlikely to occur in a rule.
-_ITEM_MARK = re.compile(r'zqitem(\d+)qz')
-_ITEM_MARK_FORMAT = 'zqitem%dqz'
 _NAME_IN_FIELD = re.compile(r'[A-Za-z_][A-Za-z0-9_-]*')
 _OF_OTHER_OBJECTS = frozenset({'chassis_uuid', 'portgroup_uuid'})
 """Attributes that Ironic's API derives from another object."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Mark:
+    """A text that stands for a value of a loop's item during conversion.
+
+    :param text: e.g. ``zqitem0qz``, which is unlikely to occur in a rule.
+    :param key: the key of the value in the item; None if the item is no
+        mapping, so that the mark stands for the item itself.
+    """
+
+    text: str
+    key: str | None
+
+    @property
+    def field(self) -> str:
+        """The field for the value, without braces: ``item.path``."""
+        if self.key is None:
+            return 'item'
+        return f'item.{self.key}'
+
+    def value_in(self, item: typing.Any) -> typing.Any:
+        """Return the value that the mark stands for in an item."""
+        if self.key is None:
+            return item
+        return item[self.key]
 
 
 def convert(
@@ -67,27 +90,39 @@ def convert(
         )
         return None
     fill = functools.partial(_write_text, existing=existing, notes=notes)
-    written = stock_text.write(args, fill)
-    if 'unique' in written:
+    new_args = stock_text.write(args, fill)
+    if 'unique' in new_args:
         # This language only accepts true and false.
-        written['unique'] = bool(args['unique'])
-    if 'path' in args:
-        if op.endswith('plugin-data'):
-            _write_data_path(args, written, existing, notes)
-        else:
-            _write_attribute(op, args, written, existing, notes)
+        new_args['unique'] = bool(args['unique'])
+    if 'path' in args and op.endswith('plugin-data'):
+        new_args['path'] = _convert_data_path(args['path'], existing, notes)
+    elif 'path' in args:
+        tokens = _read_attribute_path(args['path'])
+        new_args['path'] = rule.escape(data_path.pointer(tokens))
+        is_of_node = not op.endswith('port-attribute')
+        if is_of_node:
+            _check_attribute_of_node(op, tokens, notes)
+            _forget_fields_below('node', tokens, existing)
+        if 'value' in args:
+            new_args['value'] = _convert_value(
+                tokens,
+                is_of_node,
+                stock_value=args['value'],
+                new_value=new_args['value'],
+                notes=notes,
+            )
     if op == 'unset-capability':
         # This project removes the whole field if the last capability is unset.
         existing.discard('node.properties.capabilities')
     _note_differences(op, args, notes)
     if op == 'log':
-        level = written.get('level', 'info')
+        level = new_args.get('level', 'info')
         if str(level).lower() not in _LOG_LEVELS:
             raise stock_condition.Fails(_('there is no level "%s"') % level)
     elif op == 'fail' and not isinstance(args['msg'], Text):
         # Stock Ironic converts any message to text.
-        written['msg'] = rule.escape(str(_require_plain(args['msg'])))
-    return {'op': op, 'args': written}
+        new_args['msg'] = rule.escape(str(_require_plain(args['msg'])))
+    return {'op': op, 'args': new_args}
 
 
 def _note_differences(
@@ -151,86 +186,41 @@ def _check_capability(value: typing.Any, notes: rule.Conversion) -> None:
         )
 
 
-def _write_data_path(
-    args: Operation,
-    written: Operation,
-    existing: set[str],
-    notes: rule.Conversion,
-) -> None:
+def _convert_data_path(
+    path: typing.Any, existing: set[str], notes: rule.Conversion
+) -> str:
     """Convert the path of an action on plugin data to a JSON pointer.
 
     Stock Ironic accepts a list of tokens, or text with dots between them.
     ``place.rack`` and ``[place, rack]`` become ``/place/rack``.
 
-    :param written: the arguments of the new action, to which the pointer is
-        added as ``path``.
     :param existing: fields that certainly have a value when the action runs.
         Fields below the path are removed from the set.
     :param notes: the conversion that records differences for missing parents.
     """
-    path = args['path']
     if not isinstance(path, list):
         path = _require_path_text(path).split('.')
     tokens = [_require_path_text(token) for token in path]
-    written['path'] = rule.escape(data_path.pointer(tokens))
     # Plugin data always exist, but the value at the first token may be
     # missing.
     _note_missing_parents(tokens[1:], notes)
     _forget_fields_below('plugin_data', tokens, existing)
+    pointer: str = rule.escape(data_path.pointer(tokens))
+    return pointer
 
 
-def _write_attribute(
-    op: str,
-    args: Operation,
-    written: Operation,
-    existing: set[str],
-    notes: rule.Conversion,
-) -> None:
-    """Convert path and value of an action on an attribute of a node or port.
+def _read_attribute_path(path: typing.Any) -> list[str]:
+    """Return the tokens of a path in a node or port.
 
-    ``extra.rack`` becomes ``/extra/rack``.
-
-    :param args: the arguments of stock Ironic.
-    :param written: the arguments of the new action. The path is added as a
-        JSON pointer, and the value is converted if it replaces a whole
-        attribute.
-    :param existing: fields that certainly have a value when the action runs.
-        Fields of the node below the path are removed from the set.
-    :param notes: the conversion that records differences.
-    :raises: :class:`.rule.Inconvertible` if the path has fields, if no rule
-        may change the attribute of the node, or if this language cannot set
-        the attribute to the value.
-    :raises: :class:`.stock_condition.Fails` if there is no path.
+    Stock Ironic accepts ``extra/rack``, ``/extra/rack`` and ``extra.rack``.
     """
-    text = _require_path_text(args['path'])
-    # Stock Ironic accepts "extra/rack", "/extra/rack" and "extra.rack".
+    text = _require_path_text(path)
     if '/' in text:
-        tokens = text.strip('/').split('/')
-    else:
-        tokens = text.split('.')
-    written['path'] = rule.escape(data_path.pointer(tokens))
-    attributes = schema.PORT
-    if not op.endswith('port-attribute'):
-        attributes = schema.NODE
-        _check_attribute(op, tokens, notes)
-        _forget_fields_below('node', tokens, existing)
-    if 'value' not in args:
-        return
-    # The attribute always exists, but the value at the second token may be
-    # missing.
-    _note_missing_parents(tokens[2:], notes)
-    replaces_attribute = len(tokens) == 1
-    if replaces_attribute and tokens[0] in attributes:
-        written['value'] = _convert_attribute_value(
-            tokens[0],
-            attributes[tokens[0]],
-            value=args['value'],
-            written=written['value'],
-            notes=notes,
-        )
+        return text.strip('/').split('/')
+    return text.split('.')
 
 
-def _check_attribute(
+def _check_attribute_of_node(
     op: str, tokens: list[str], notes: rule.Conversion
 ) -> None:
     """Record how an action on an attribute of the node behaves differently.
@@ -320,35 +310,68 @@ def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
             )
 
 
+def _convert_value(
+    tokens: list[str],
+    is_of_node: bool,
+    *,
+    stock_value: typing.Any,
+    new_value: typing.Any,
+    notes: rule.Conversion,
+) -> typing.Any:
+    """Convert the value that an action writes to a node or port.
+
+    :param tokens: the path, which begins with an attribute.
+    :param is_of_node: whether it is an attribute of the node, not of a port.
+    :param stock_value: the value in stock Ironic.
+    :param new_value: the value as converted so far.
+    :param notes: the conversion that records differences.
+    """
+    # The attribute always exists, but the value at the second token may be
+    # missing.
+    _note_missing_parents(tokens[2:], notes)
+    attributes = schema.PORT
+    if is_of_node:
+        attributes = schema.NODE
+    name, *further_tokens = tokens
+    if further_tokens or name not in attributes:
+        return new_value
+    return _convert_attribute_value(
+        name,
+        attributes[name],
+        stock_value=stock_value,
+        new_value=new_value,
+        notes=notes,
+    )
+
+
 def _convert_attribute_value(
     name: str,
     attribute: schema.Attribute,
     *,
-    value: typing.Any,
-    written: typing.Any,
+    stock_value: typing.Any,
+    new_value: typing.Any,
     notes: rule.Conversion,
 ) -> typing.Any:
     """Convert the value of an attribute that an action replaces as a whole.
 
     It is recorded if stock Ironic would set another value.
 
-    :param value: the value in stock Ironic.
-    :param written: the value as converted so far.
+    :param stock_value: the value in stock Ironic.
+    :param new_value: the value as converted so far.
     :raises: :class:`.rule.Inconvertible` if stock Ironic does not set the
         attribute, or if a text with fields is the value of a boolean or a
         mapping.
     """
-    varies = isinstance(value, Text) and bool(value.fields)
-    # In the schema "..." means that there is no default. With the default {}
-    # nothing differs, because stock Ironic also replaces null by {}.
-    has_default = attribute.default not in (None, ..., {})
     if name in _OF_OTHER_OBJECTS:
         raise rule.Inconvertible(
             _('"%s" is no attribute in stock Ironic, which sets nothing')
             % name
         )
-    if value is None:
-        if has_default:
+    if stock_value is None:
+        # In the schema "..." means that there is no default. With the default
+        # {} nothing differs, because stock Ironic also replaces null by {}.
+        has_other_default = attribute.default not in (None, ..., {})
+        if has_other_default:
             notes.record_difference(
                 _(
                     'stock Ironic fails the inspection or sets null; '
@@ -356,17 +379,18 @@ def _convert_attribute_value(
                 )
                 % name
             )
-        return written
+        return new_value
     # The value is not null, so the kind of the attribute decides.
+    has_fields = isinstance(stock_value, Text) and bool(stock_value.fields)
     if attribute.kind == 'true or false':
-        if varies:
+        if has_fields:
             raise rule.Inconvertible(
                 _('to stock Ironic all text is true, also "False"')
             )
-        return bool(_require_plain(value))
-    if varies and attribute.kind == 'a mapping':
+        return bool(_require_plain(stock_value))
+    if has_fields and attribute.kind == 'a mapping':
         raise rule.Inconvertible(_('text of a mapping cannot become one'))
-    if varies and attribute.kind != 'a string':
+    if has_fields and attribute.kind != 'a string':
         notes.record_difference(
             _(
                 'stock Ironic sets "%(name)s" to any text; here what '
@@ -374,7 +398,7 @@ def _convert_attribute_value(
             )
             % {'name': name, 'kind': attribute.kind}
         )
-    return written
+    return new_value
 
 
 def _require_plain(value: typing.Any) -> typing.Any:
@@ -475,7 +499,7 @@ def convert_looped_condition(
         return needs_all
     if len(conditions) == 1:
         return conditions[0]
-    looped = _build_loop(items, converted, convert_for_item)
+    looped = _combine_into_loop(items, converted, convert_for_item)
     if looped is None:
         # The conditions differ in more than the item, so a loop cannot replace
         # them.
@@ -501,13 +525,13 @@ def convert_looped_action(
     """
     actions = [convert_for_item(item) for item in items]
     if len(actions) > 1:
-        looped = _build_loop(items, actions, convert_for_item)
+        looped = _combine_into_loop(items, actions, convert_for_item)
         if looped is not None:
             return [looped]
     return [action for action in actions if action is not None]
 
 
-def _build_loop(
+def _combine_into_loop(
     items: Sequence[typing.Any],
     operations: Sequence[typing.Any],
     convert_for_item: Callable[[typing.Any], typing.Any],
@@ -523,84 +547,77 @@ def _build_loop(
     :param operations: the converted operations, in the order of the items.
     :returns: None if no loop is equivalent.
     """
-    names = _list_keys_of_item(items[0])
-    if names is None or any(
-        _list_keys_of_item(item) != names for item in items
-    ):
+    marks = _make_marks(items[0])
+    have_same_marks = all(_make_marks(item) == marks for item in items)
+    if not marks or not have_same_marks:
         return None
-    # A mapping has one mark per value. A scalar has a single mark.
-    mark_count = len(names) or 1
-    marks = [_ITEM_MARK_FORMAT % number for number in range(mark_count)]
-    marked_item: typing.Any = marks[0]
-    if names:
-        marked_item = dict(zip(names, marks, strict=True))
     try:
-        marked = convert_for_item(marked_item)
+        marked = convert_for_item(_make_marked_item(marks))
     except (rule.Inconvertible, stock_condition.Fails):
         # A mark is not valid here, e.g. as the level of a log.
         return None
     if not isinstance(marked, dict):
         # Stock Ironic does nothing, or the result is a constant.
         return None
-    values_by_item = [[item] for item in items]
-    if names:
-        values_by_item = [list(item.values()) for item in items]
     # Check every item: with its values instead of the marks, the marked
     # operation must equal the operation of the item.
-    for values, operation in zip(values_by_item, operations, strict=True):
-        texts = [rule.escape(str(value)) for value in values]
-        if _replace_marks(marked, texts) != operation:
+    for item, operation in zip(items, operations, strict=True):
+        values = {
+            mark.text: rule.escape(str(mark.value_in(item))) for mark in marks
+        }
+        if _replace_marks(marked, values, values) != operation:
             return None
-    fields = ['item']
-    if names:
-        fields = [f'item.{name}' for name in names]
-    values_by_mark = list(zip(*values_by_item, strict=True))
-    looped = _put_fields_for_marks(marked, fields, values_by_mark)
+    looped = _put_fields_for_marks(marked, marks, items)
     return {**looped, 'loop': rule.escape(list(items))}
 
 
+def _make_marks(item: typing.Any) -> list[_Mark]:
+    """Return marks for the values of a loop's item, if fields can read them.
+
+    :returns: a mark for each value of a mapping, or one mark for a text or
+        number. There are none for any other item, if a value has braces, or if
+        a field cannot name a key.
+    """
+    if _is_plain(item):
+        return [_Mark('zqitem0qz', key=None)]
+    if not isinstance(item, dict):
+        return []
+    marks = []
+    for number, (key, value) in enumerate(item.items()):
+        if not _NAME_IN_FIELD.fullmatch(key) or not _is_plain(value):
+            return []
+        marks.append(_Mark(f'zqitem{number}qz', key))
+    return marks
+
+
+def _make_marked_item(marks: Sequence[_Mark]) -> typing.Any:
+    """Return an item of a loop that has marks instead of values."""
+    if marks[0].key is None:
+        return marks[0].text
+    return {mark.key: mark.text for mark in marks}
+
+
 def _put_fields_for_marks(
-    marked: Operation,
-    fields: list[str],
-    values_by_mark: list[tuple[typing.Any, ...]],
+    marked: Operation, marks: Sequence[_Mark], items: Sequence[typing.Any]
 ) -> Operation:
     """Replace the marks of an operation by fields over the item.
 
-    :param fields: the fields, e.g. ``item.path``, by the number of the mark.
-    :param values_by_mark: the values of all items, by the number of the mark.
+    For example, the mark of the key ``path`` becomes ``{item.path}``.
+
+    :param items: all items of the loop.
     """
-    texts = []
-    texts_alone = []
-    for field, values in zip(fields, values_by_mark, strict=True):
-        text = f'{{{field}}}'
-        texts.append(text)
-        if all(isinstance(value, str) for value in values):
-            texts_alone.append(text)
-        else:
+    fields = {}
+    fields_alone = {}
+    for mark in marks:
+        field = f'{{{mark.field}}}'
+        fields[mark.text] = field
+        fields_alone[mark.text] = field
+        if not all(isinstance(mark.value_in(item), str) for item in items):
             # The result is text in stock Ironic, but a single field would keep
             # the type of a number here.
-            texts_alone.append(f'{{{field}!s}}')
-    operation: Operation = _replace_marks(marked, texts, texts_alone)
+            fields_alone[mark.text] = rule.extend_field(field, '!s')
+    operation: Operation = _replace_marks(marked, fields, fields_alone)
     return operation
-
-
-def _list_keys_of_item(item: typing.Any) -> list[str] | None:
-    """Return the keys of a loop's item, if fields can replace its values.
-
-    :returns: the keys if the item is a mapping of texts and numbers; an empty
-        list if it is a text or a number. None for any other item, if a value
-        has braces, or if a field cannot name a key.
-    """
-    if not isinstance(item, dict):
-        if _is_plain(item):
-            return []
-        return None
-    if not item:
-        return None
-    for name, value in item.items():
-        if not _NAME_IN_FIELD.fullmatch(name) or not _is_plain(value):
-            return None
-    return list(item)
 
 
 def _is_plain(value: typing.Any) -> bool:
@@ -612,19 +629,16 @@ def _is_plain(value: typing.Any) -> bool:
 
 def _replace_marks(
     value: typing.Any,
-    texts: Sequence[str],
-    texts_alone: Sequence[str] | None = None,
+    texts: Mapping[str, str],
+    texts_alone: Mapping[str, str],
     key: str | None = None,
 ) -> typing.Any:
     """Replace the marks in all texts of a value.
 
-    ``zqitem0qz`` marks the first value of a loop's item.
-
-    :param texts: the replacements of marks, by their number.
-    :param texts_alone: the replacements of marks that are a whole text, by
-        their number. For example, ``{item!s}`` is used because ``{item}``
-        would keep the type of a number. None if they are the same as
-        ``texts``.
+    :param texts: the replacements by mark, e.g. ``{'zqitem0qz': '{item}'}``.
+    :param texts_alone: the replacements of marks that are a whole text, e.g.
+        ``{'zqitem0qz': '{item!s}'}``, because ``{item}`` alone would keep the
+        type of a number.
     :param key: the key of the value in a mapping.
     """
     if isinstance(value, dict):
@@ -637,11 +651,9 @@ def _replace_marks(
     if not isinstance(value, str):
         return value
     # A regular expression is always text, so its field needs no conversion.
-    if texts_alone and key != 'regex':
-        mark = _ITEM_MARK.fullmatch(value)
-        if mark:
-            return texts_alone[int(mark[1])]
+    if value in texts_alone and key != 'regex':
+        return texts_alone[value]
     replaced = value
-    for number, text in enumerate(texts):
-        replaced = replaced.replace(_ITEM_MARK_FORMAT % number, text)
+    for mark, text in texts.items():
+        replaced = replaced.replace(mark, text)
     return replaced
