@@ -103,13 +103,12 @@ class _StockConverter(rule.Conversion):
             self.earlier_failures = list(self.failures)
         self.reasons_for_off.append(rule.Problem(self.pointer, message))
 
-    def switch_off_without_actions(self, are_lost: bool) -> None:
+    def switch_off_without_actions(self) -> None:
         """Switch the rule off because no action is left.
 
-        :param are_lost: whether there are actions that could not be converted;
-            otherwise no action does anything.
+        Either some actions could not be converted, or none does anything.
         """
-        if are_lost:
+        if any(map(_is_about_action, self.lost)):
             self.switch_off(
                 _(
                     'none of its actions can be kept, so it is switched off '
@@ -123,6 +122,12 @@ class _StockConverter(rule.Conversion):
                     'switched off and left as it is written'
                 )
             )
+
+    def forget_losses_of_actions(self) -> None:
+        """Drop what is lost of actions, which are kept as they are written."""
+        self.lost = [
+            problem for problem in self.lost if not _is_about_action(problem)
+        ]
 
     def forget_operations(self, hints_on_fields: list[rule.Problem]) -> None:
         """Drop the notes about operations of a rule that is switched off.
@@ -217,20 +222,18 @@ class _StockConverter(rule.Conversion):
         :returns: the new condition; a boolean if the old condition has this
             result on every machine.
         """
-        _check_form(condition, stock_form.CONDITIONS)
+        _check_form(condition)
+        # A condition may be inverted, e.g. "!eq".
         op, inverted = model.split_op(condition['op'])
+        _check_op(op, stock_form.CONDITIONS)
         args = stock_form.arguments_by_name(
             condition['args'], stock_form.CONDITIONS[op]
         )
         loop = condition.get('loop')
         if not loop:
-            # Stock Ironic fills in fields in these arguments outside of loops.
-            filled = ['value', 'address', 'subnet']
-            if op in _COMPARISONS:
-                filled = []
-                if self._fills_values:
-                    filled = ['values']
-            new_args = _convert_texts(_make_texts_of_values(op, args), filled)
+            new_args = _read_texts(
+                _force_strings(op, args), self._list_filled_arguments(op)
+            )
             return stock_condition.convert(op, inverted, new_args, self)
         items = _list_items(loop)
         # "last" only checks the last item. "first" means "any" in stock
@@ -245,15 +248,26 @@ class _StockConverter(rule.Conversion):
             items, convert_for_item, needs_all=needs_all
         )
 
+    def _list_filled_arguments(self, op: str) -> list[str]:
+        """Return the arguments of a condition that stock Ironic formats.
+
+        This only holds outside of loops.
+        """
+        if op not in _COMPARISONS:
+            return ['value', 'address', 'subnet']
+        if self._fills_values:
+            return ['values']
+        return []
+
     def _convert_condition_for_item(
         self, op: str, inverted: bool, args: Operation, item: typing.Any
     ) -> Operation | bool:
         """Convert a condition with a loop for one item of the loop."""
         # In a loop, stock Ironic fills in fields in all arguments, and
         # converts them to text.
-        filled_args = _read_for_item(args, item)
-        texts = _make_texts_of_values(op, filled_args, always=True)
-        return stock_condition.convert(op, inverted, texts, self)
+        filled_args = _read_texts_for_item(args, item)
+        new_args = _force_strings(op, filled_args, always=True)
+        return stock_condition.convert(op, inverted, new_args, self)
 
     def convert_actions(
         self, actions: Iterable[typing.Any], existing: set[str]
@@ -287,8 +301,9 @@ class _StockConverter(rule.Conversion):
         :param existing: fields that exist if the conditions hold.
         :returns: the new actions; none if stock Ironic does nothing.
         """
-        _check_form(action, stock_form.ACTIONS)
+        _check_form(action)
         op = action['op']
+        _check_op(op, stock_form.ACTIONS)
         args = stock_form.arguments_by_name(
             action['args'], stock_form.ACTIONS[op]
         )
@@ -306,7 +321,7 @@ class _StockConverter(rule.Conversion):
         # e.g. the message of "log".
         filled = _FILLED_ARGUMENT_OF_ACTION.get(op, 'value')
         converted = self._convert_checked_action(
-            op, _convert_texts(args, [filled]), existing
+            op, _read_texts(args, [filled]), existing
         )
         if converted is None:
             return []
@@ -317,7 +332,7 @@ class _StockConverter(rule.Conversion):
     ) -> Operation | None:
         """Convert an action with a loop for one item of the loop."""
         return self._convert_checked_action(
-            op, _read_for_item(args, item), existing
+            op, _read_texts_for_item(args, item), existing
         )
 
     def _convert_checked_action(
@@ -374,7 +389,6 @@ def convert(
         existing: set[str] = set()
         for condition in conditions:
             existing.update(stock_condition.list_fields_needed(condition))
-        lost_before_actions = len(converter.lost)
         actions = list(converter.convert_actions(written['actions'], existing))
     except rule.Inconvertible as exc:
         # An action that cannot be converted is dropped, but without one of its
@@ -393,12 +407,11 @@ def convert(
             )
         )
     converter.pointer = ''
-    are_actions_lost = len(converter.lost) > lost_before_actions
     if converter.reasons_for_off:
-        # The actions are kept as they are written, and are never carried out.
-        del converter.lost[lost_before_actions:]
+        # The actions are never carried out.
+        converter.forget_losses_of_actions()
     elif not actions:
-        converter.switch_off_without_actions(are_actions_lost)
+        converter.switch_off_without_actions()
     if converter.reasons_for_off:
         converter.forget_operations(hints_on_fields)
         converted['mode'] = model.OFF
@@ -409,6 +422,11 @@ def convert(
     return converter
 
 
+def _is_about_action(problem: rule.Problem) -> bool:
+    """Return whether a problem is at an action, e.g. at ``/actions/0``."""
+    return problem.pointer.startswith('/actions/')
+
+
 def _list_items(loop: typing.Any) -> list[typing.Any]:
     """Return the items of a loop; a mapping is a single item."""
     if isinstance(loop, dict):
@@ -417,12 +435,9 @@ def _list_items(loop: typing.Any) -> list[typing.Any]:
     return items
 
 
-def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
-    """Check that an operation has the form and an op of stock Ironic.
+def _check_form(operation: typing.Any) -> None:
+    """Check that an operation has an op, and a list or mapping of arguments.
 
-    The arguments are not checked.
-
-    :param known: the ops that are allowed: those of conditions or of actions.
     :raises: :class:`_Malformed` if stock Ironic refuses the operation.
     """
     if not isinstance(operation, dict):
@@ -434,14 +449,18 @@ def _check_form(operation: typing.Any, known: typing.Container[str]) -> None:
             raise _Malformed(
                 _('an operation is a mapping with "op" and "args"')
             )
-    name = operation['op']
-    if known is stock_form.CONDITIONS:
-        # A condition may be inverted, e.g. "!eq".
-        name, _inverted = model.split_op(name)
-    if name not in known:
+
+
+def _check_op(op: str, known: typing.Container[str]) -> None:
+    """Check that stock Ironic has an op.
+
+    :param known: the ops that are allowed: those of conditions or of actions.
+    :raises: :class:`_Malformed` if the op is not one of them.
+    """
+    if op not in known:
         raise _Malformed(
             suggestion.unknown(
-                _('op'), name, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
+                _('op'), op, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
             )
         )
 
@@ -487,10 +506,9 @@ def _convert_fields(fields: Fields, converter: _StockConverter) -> Operation:
             )
             % phase
         )
-        if phase not in model.PHASES:
-            # A rule with an unknown phase could not be stored.
-            phase = model.MAIN
-        converted['phase'] = phase
+    if phase not in model.PHASES:
+        # A rule with an unknown phase could not be stored.
+        converted['phase'] = model.MAIN
     return converted
 
 
@@ -547,8 +565,8 @@ def _drop_unknown_keys(
     return kept
 
 
-def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
-    """Convert the texts in arguments that stock Ironic formats.
+def _read_texts(args: Operation, filled: Iterable[str]) -> Operation:
+    """Convert texts in arguments to :class:`.stock_text.StockText`.
 
     :param filled: the names of the arguments in which stock Ironic fills in
         fields; other arguments are unchanged.
@@ -561,7 +579,7 @@ def _convert_texts(args: Operation, filled: Iterable[str]) -> Operation:
     return converted
 
 
-def _read_for_item(args: Operation, item: typing.Any) -> Operation:
+def _read_texts_for_item(args: Operation, item: typing.Any) -> Operation:
     """Convert the texts in arguments for an item of a loop.
 
     For the item ``a``, ``{'path': '/extra/{item}'}`` has the path
@@ -573,7 +591,7 @@ def _read_for_item(args: Operation, item: typing.Any) -> Operation:
     }
 
 
-def _make_texts_of_values(
+def _force_strings(
     op: str, args: Operation, always: bool = False
 ) -> Operation:
     """Convert compared values to text, as ``force_strings`` does: 8 to "8".
@@ -590,28 +608,28 @@ def _make_texts_of_values(
     converted = dict(args)
     is_forced = converted.pop('force_strings', False)
     values = converted['values']
-    if not (is_forced or always) or not isinstance(values, list):
-        return converted
-    texts: list[str | stock_text.StockText] = []
-    for value in values:
-        if isinstance(value, list | dict):
-            if _may_have_fields(value):
-                raise rule.Inconvertible(
-                    _(
-                        'a list or mapping with fields cannot be compared as '
-                        'text'
-                    )
-                )
-            text = str(stock_text.make_plain(value))
-            # The text has no fields: the braces of a mapping do not begin a
-            # field.
-            texts.append(stock_text.StockText(rule.escape(text), text))
-        elif isinstance(value, str | stock_text.StockText):
-            texts.append(value)
-        else:
-            texts.append(str(value))
-    converted['values'] = texts
+    become_text = always or is_forced
+    if become_text and isinstance(values, list):
+        converted['values'] = [_make_text(value) for value in values]
     return converted
+
+
+def _make_text(value: typing.Any) -> str | stock_text.StockText:
+    """Convert a compared value to text, as ``str`` does.
+
+    :raises: :class:`.rule.Inconvertible` for a list or a mapping with fields.
+    """
+    if isinstance(value, str | stock_text.StockText):
+        return value
+    if not isinstance(value, list | dict):
+        return str(value)
+    if _may_have_fields(value):
+        raise rule.Inconvertible(
+            _('a list or mapping with fields cannot be compared as text')
+        )
+    # The braces of a mapping do not begin a field, so the text has none.
+    text = str(stock_text.make_plain(value))
+    return stock_text.StockText(rule.escape(text), literal=text)
 
 
 def _may_have_fields(value: typing.Any) -> bool:
