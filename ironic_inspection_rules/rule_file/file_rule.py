@@ -420,69 +420,104 @@ def operations(
 ) -> tuple[list[Operation], list[Operation]]:
     """Return the conditions and the actions of a rule."""
     return (
-        read_operations(rule.conditions, '/conditions', ops),
-        read_operations(rule.actions, '/actions', ops, inside='when'),
+        read_conditions(rule.conditions, '/conditions', ops),
+        read_actions(rule.actions, ops),
     )
 
 
-def read_operations(
+def read_conditions(
     written: typing.Iterable[typing.Mapping[str, typing.Any]],
     pointer: str,
     ops: registry.Registry,
-    inside: str = 'conditions',
     skip: frozenset[str] = frozenset(),
 ) -> list[Operation]:
-    """Read the operations in a list of conditions or of actions.
+    """Read conditions, and the conditions inside groups.
 
     For example, ``{'op': '!eq', 'args': [1, 2]}`` is the op ``eq``, inverted,
     with the arguments ``{'values': [1, 2], 'force_strings': False}``.
 
-    :param written: conditions or actions that passed validation. They may
-        belong to a rejected rule if ``skip`` names the invalid ones.
-    :param pointer: the pointer to the list of operations, e.g.
-        ``/conditions``, ``/actions`` or ``/actions/0/when``.
+    :param written: conditions that passed validation. They may belong to a
+        rejected rule if ``skip`` names the invalid ones.
+    :param pointer: the pointer to the list of conditions, e.g. ``/conditions``
+        or ``/actions/0/when``.
     :param ops: the installed conditions and actions.
-    :param inside: the key under which an operation has conditions of its own:
-        ``when`` if these are actions, ``conditions`` if these are conditions.
-    :param skip: pointers to operations of this list that must be skipped, e.g.
-        ``/actions/1``. Conditions inside an operation cannot be skipped.
+    :param skip: pointers to conditions of this list that must be skipped, e.g.
+        ``/conditions/1``. Conditions inside a group cannot be skipped.
     """
-    operations_read = []
-    ops_by_name: typing.Mapping[str, registry.Op] = ops.conditions
-    if inside == 'when':
-        # Only actions have conditions under this key.
-        ops_by_name = ops.actions
-    for index, operation in enumerate(written):
-        pointer_to_operation = f'{pointer}/{index}'
-        if pointer_to_operation in skip:
+    conditions = []
+    for index, condition in enumerate(written):
+        pointer_to_condition = f'{pointer}/{index}'
+        if pointer_to_condition in skip:
             continue
-        # "!eq" is the inverted op "eq".
-        name, inverted = model.split_op(operation['op'])
-        op = ops_by_name[name]
-        # The arguments that are written, by name. There are no problems,
-        # because the operation passed validation.
-        given, _problems = op.signature.bind(operation.get('args'))
-        inner = read_operations(
-            operation.get(inside) or (),
-            f'{pointer_to_operation}/{inside}',
+        inner = read_conditions(
+            condition.get('conditions') or (),
+            f'{pointer_to_condition}/conditions',
             ops,
         )
-        # Add the defaults. The arguments are in the order in which the op
-        # declares them, not in the order of the file.
-        arguments = {}
-        for argument in op.signature.arguments:
-            if argument.name in given:
-                arguments[argument.name] = given[argument.name]
-            elif not argument.required:
-                arguments[argument.name] = argument.default
-        operations_read.append(
-            Operation(
-                pointer=pointer_to_operation,
-                op=op,
-                written=operation,
-                inverted=inverted,
-                arguments=arguments,
-                inner=tuple(inner),
+        conditions.append(
+            _read_operation(
+                condition, pointer_to_condition, ops.conditions, inner
             )
         )
-    return operations_read
+    return conditions
+
+
+def read_actions(
+    written: typing.Iterable[typing.Mapping[str, typing.Any]],
+    ops: registry.Registry,
+    skip: frozenset[str] = frozenset(),
+) -> list[Operation]:
+    """Read the actions of a rule, and the conditions under their ``when``.
+
+    :param written: actions that passed validation. They may belong to a
+        rejected rule if ``skip`` names the invalid ones.
+    :param ops: the installed conditions and actions.
+    :param skip: pointers to actions that must be skipped, e.g. ``/actions/1``.
+    """
+    actions = []
+    for index, action in enumerate(written):
+        pointer = f'/actions/{index}'
+        if pointer in skip:
+            continue
+        inner = read_conditions(
+            action.get('when') or (), f'{pointer}/when', ops
+        )
+        actions.append(_read_operation(action, pointer, ops.actions, inner))
+    return actions
+
+
+def _read_operation(
+    written: typing.Mapping[str, typing.Any],
+    pointer: str,
+    ops_by_name: typing.Mapping[str, registry.Op],
+    inner: list[Operation],
+) -> Operation:
+    """Return a condition or an action with all its arguments.
+
+    :param written: the operation, which passed validation.
+    :param pointer: the pointer to it, e.g. ``/conditions/0``.
+    :param ops_by_name: the installed conditions, or the installed actions.
+    :param inner: the conditions in it.
+    """
+    # "!eq" is the inverted op "eq".
+    name, inverted = model.split_op(written['op'])
+    op = ops_by_name[name]
+    # The arguments that are written, by name. There are no problems, because
+    # the operation passed validation.
+    given, _problems = op.signature.bind(written.get('args'))
+    # Add the defaults. The arguments are in the order in which the op declares
+    # them, not in the order of the file.
+    arguments = {}
+    for argument in op.signature.arguments:
+        if argument.name in given:
+            arguments[argument.name] = given[argument.name]
+        elif not argument.required:
+            arguments[argument.name] = argument.default
+    return Operation(
+        pointer=pointer,
+        op=op,
+        written=written,
+        inverted=inverted,
+        arguments=arguments,
+        inner=tuple(inner),
+    )

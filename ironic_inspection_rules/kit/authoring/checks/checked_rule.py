@@ -134,15 +134,11 @@ def _read_refused_rule(
         for problem in problems
         if not _IN_ARGUMENT.match(problem.pointer)
     )
-    conditions = file_rule.read_operations(
+    conditions = file_rule.read_conditions(
         _list_at(entry, 'conditions'), '/conditions', ops, skip=unreadable
     )
-    actions = file_rule.read_operations(
-        _list_at(entry, 'actions'),
-        '/actions',
-        ops,
-        inside='when',
-        skip=unreadable,
+    actions = file_rule.read_actions(
+        _list_at(entry, 'actions'), ops, skip=unreadable
     )
     return CheckedRule(written, rule, conditions, actions, problems)
 

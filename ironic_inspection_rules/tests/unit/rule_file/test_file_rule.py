@@ -137,7 +137,7 @@ class PlaceTestCase(base.TestCase):
 class OperationTestCase(base.TestCase):
     def pointers(self, op, args):
         """Return what the pointers to all arguments of a condition lead to."""
-        (condition,) = file_rule.read_operations(
+        (condition,) = file_rule.read_conditions(
             [{'op': op, 'args': args}], '/conditions', registry.installed()
         )
         led_to = {}

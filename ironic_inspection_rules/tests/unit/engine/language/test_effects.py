@@ -23,11 +23,8 @@ class Share(plugin.Action):
 
 
 def action(op, loop=None, **arguments):
-    (found,) = file_rule.read_operations(
-        [{'op': op, 'args': arguments, 'loop': loop}],
-        '/actions',
-        registry.installed(),
-        'when',
+    (found,) = file_rule.read_actions(
+        [{'op': op, 'args': arguments, 'loop': loop}], registry.installed()
     )
     return found
 
