@@ -107,7 +107,7 @@ def load_all(paths: typing.Iterable[str]) -> RuleFiles:
     :raises: :class:`.exceptions.InvalidDocument` if a file cannot be read, a
         rule is not a mapping, or a table is invalid.
     """
-    return of_documents(table_file.documents(paths))
+    return of_documents(table_file.read_documents(paths))
 
 
 def of_documents(documents: typing.Iterable[document.Document]) -> RuleFiles:

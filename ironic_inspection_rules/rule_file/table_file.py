@@ -110,21 +110,33 @@ class FileTable:
         is_in_rows = tokens[:1] == ('rows',)
         if self.rows is None or not is_in_rows:
             return self.written.path, self.written.place(pointer)
-        # The tokens of a row are ('rows', '12'), and the tokens of a value in
-        # it ('rows', '12', 'cpus').
-        if len(tokens) > 1:
-            row_number = int(tokens[1])
-            column = None
-            if len(tokens) > 2:
-                column = tokens[2]
-            if row_number < len(self.rows.rows):
-                line = self.rows.line(row_number, column)
-                return self.rows.path, (line, _START_OF_LINE)
+        line = _find_line(self.rows, tokens)
+        if line is not None:
+            return self.rows.path, (line, _START_OF_LINE)
         # The pointer is to all rows, or to a row that does not exist.
         has_separate_file = self.rows.path != self.written.path
         if has_separate_file:
             return self.rows.path, (_FIRST_LINE, _START_OF_LINE)
         return self.written.path, self.written.place(pointer)
+
+
+def _find_line(rows: table_rows.Rows, tokens: data_path.Path) -> int | None:
+    """Return the line of a row, or of a value in it.
+
+    :param tokens: ``('rows', '12')`` for a row, ``('rows', '12', 'cpus')`` for
+        a value in it.
+    :returns: None if the tokens are those of all rows, ``('rows',)``, or of a
+        row that does not exist.
+    """
+    if len(tokens) < 2:
+        return None
+    row_number = int(tokens[1])
+    if row_number >= len(rows.rows):
+        return None
+    column = None
+    if len(tokens) > 2:
+        column = tokens[2]
+    return rows.line(row_number, column)
 
 
 def _split_pointer(pointer: str) -> data_path.Path:
@@ -261,7 +273,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
     return FileTables(table_by_name, is_given)
 
 
-def problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
+def find_problems(tables: FileTables) -> Iterator[exceptions.InvalidDocument]:
     """Yield the problems of tables, each with its file and line.
 
     The tables are built to find their problems. They keep the result, so that
@@ -286,7 +298,7 @@ def build(tables: FileTables) -> dict[str, table.Table]:
     :raises: :class:`.exceptions.InvalidDocument` with all problems, each with
         its file and line.
     """
-    errors = list(problems(tables))
+    errors = list(find_problems(tables))
     if errors:
         # Raise one error with all problems, at the place of the first problem.
         first, *others = errors
@@ -384,7 +396,7 @@ def read_files(paths: Iterable[str]) -> list[ReadFile]:
     return rule_files
 
 
-def documents(paths: Iterable[str]) -> list[document.Document]:
+def read_documents(paths: Iterable[str]) -> list[document.Document]:
     """Read rule files and folders of rule files, see :func:`read_files`.
 
     :raises: :class:`.exceptions.InvalidDocument` if a folder has no rule

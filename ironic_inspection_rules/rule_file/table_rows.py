@@ -73,9 +73,9 @@ class Rows:
     :param path: the path of the file.
     :param rows: the rows. A row that is not a mapping is an error, which the
         check of the table reports.
-    :param lines: the line of each row, counted from one.
-    :param cells: the lines of all cells, row after row; None if every cell is
-        in the line of its row.
+    :param row_lines: the line of each row, counted from one.
+    :param cell_lines: the lines of all cells, row after row; None if every
+        cell is in the line of its row.
     :param columns: the columns in the header of a CSV file, which are known
         even if there are no rows.
     :param ambiguous: columns by name in which YAML reads values differently
@@ -84,8 +84,8 @@ class Rows:
 
     path: str
     rows: list[typing.Any]
-    lines: typing.Sequence[int]
-    cells: typing.Sequence[int] | None = None
+    row_lines: typing.Sequence[int]
+    cell_lines: typing.Sequence[int] | None = None
     columns: typing.Sequence[str] = ()
     ambiguous: typing.Mapping[str, AmbiguousColumn] = dataclasses.field(
         default_factory=dict
@@ -100,17 +100,16 @@ class Rows:
         """
         row = self.rows[number]
         has_cell = isinstance(row, dict) and column in row
-        if self.cells is None or not has_cell:
-            return self.lines[number]
-        # "cells" has the lines of all cells one after another. Count the cells
-        # before this one: all cells of the earlier rows, and the cells in the
-        # same row. A row that is not a mapping has no cells.
+        if self.cell_lines is None or not has_cell:
+            return self.row_lines[number]
+        # Count the cells before this one: all cells of the earlier rows, and
+        # those in the same row. A row that is not a mapping has no cells.
         cells_in_earlier_rows = 0
         for earlier_row in self.rows[:number]:
             if isinstance(earlier_row, dict):
                 cells_in_earlier_rows += len(earlier_row)
         position_in_row = list(row).index(column)
-        return self.cells[cells_in_earlier_rows + position_in_row]
+        return self.cell_lines[cells_in_earlier_rows + position_in_row]
 
 
 def read(path: str, types: typing.Mapping[str, str]) -> Rows:
@@ -147,7 +146,7 @@ def read(path: str, types: typing.Mapping[str, str]) -> Rows:
         return Rows(
             path=path,
             rows=content.rows,
-            lines=content.lines,
+            row_lines=content.lines,
             columns=content.columns,
         )
     if suffix == JSON:
@@ -168,8 +167,7 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
     :raises: YAMLError if a row has a value that a rule file cannot contain.
     """
     rows: list[typing.Any] = []
-    # The lines of all cells, row after row.
-    lines_of_cells = array.array('L')
+    cell_lines = array.array('L')
     ambiguous: dict[str, AmbiguousColumn] = {}
     for number, row_node in enumerate(node.value):
         row = yaml_text.construct(row_node, text)
@@ -178,29 +176,36 @@ def from_list(path: str, node: yaml.SequenceNode, text: str) -> Rows:
             continue
         for key, value in row_node.value:
             # Marks count lines from zero.
-            lines_of_cells.append(value.start_mark.line + 1)
-            if not yaml_scalar.is_misread(value):
+            cell_lines.append(value.start_mark.line + 1)
+            if not _is_ambiguous(value):
                 continue
-            if yaml_scalar.is_perhaps_meant(value.value):
-                # The author may mean what YAML reads: OFF as false, 0x1F as
-                # 31.
-                continue
-            # Keep the first value of the column, and count all of them.
-            first_of_column = AmbiguousColumn(number, value.value, count=0)
-            column = ambiguous.get(key.value, first_of_column)
+            column = ambiguous.get(key.value)
+            if column is None:
+                # This is the first such value of the column.
+                column = AmbiguousColumn(number, value.value, count=0)
             ambiguous[key.value] = dataclasses.replace(
                 column, count=column.count + 1
             )
-    lines_of_rows = array.array('L')
+    row_lines = array.array('L')
     for line in yaml_text.find_item_lines(node, text):
-        lines_of_rows.append(line + 1)
+        row_lines.append(line + 1)
     return Rows(
         path=path,
         rows=rows,
-        lines=lines_of_rows,
-        cells=lines_of_cells,
+        row_lines=row_lines,
+        cell_lines=cell_lines,
         ambiguous=ambiguous,
     )
+
+
+def _is_ambiguous(cell: yaml.Node) -> bool:
+    """Return whether YAML reads a cell differently than its author means.
+
+    The author may mean what YAML reads if it reads OFF as false, or 0x1F as
+    31.
+    """
+    is_misread = yaml_scalar.is_misread(cell)
+    return is_misread and not yaml_scalar.is_perhaps_meant(cell.value)
 
 
 def _read_content(path: str) -> bytes:
@@ -324,7 +329,7 @@ def _read_json(path: str, text: str) -> Rows:
     # This character is what a byte order mark is decoded to.
     text = text.removeprefix('\N{ZERO WIDTH NO-BREAK SPACE}')
     rows: list[typing.Any] = []
-    lines = array.array('L')
+    row_lines = array.array('L')
     # The line of the current row, and the position where that row begins.
     line = 1
     position_of_line = 0
@@ -335,12 +340,12 @@ def _read_json(path: str, text: str) -> Rows:
             line += text.count('\n', position_of_line, position)
             position_of_line = position
             rows.append(row)
-            lines.append(line)
+            row_lines.append(line)
     except json.JSONDecodeError as exc:
         raise exceptions.InvalidDocument(
             path, exc.msg, (exc.lineno, 1)
         ) from exc
-    return Rows(path=path, rows=rows, lines=lines)
+    return Rows(path=path, rows=rows, row_lines=row_lines)
 
 
 def _split_json_list(text: str) -> Iterator[tuple[int, typing.Any]]:

@@ -191,7 +191,7 @@ def comment(text: str, width: int = sys.maxsize) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def packaged(path: str) -> typing.Any:
+def load_packaged(path: str) -> typing.Any:
     """Read a YAML file of this package.
 
     :param path: path of the file, relative to ``ironic_inspection_rules``.
@@ -582,8 +582,8 @@ def _find_unquoted_field(node: yaml.MappingNode) -> str | None:
         return None
     key, value = node.value[0]
     # YAML reads a value that is not written as an empty null.
-    has_value = getattr(value, 'tag', None) != NULL or value.value
-    if has_value:
+    is_value_written = value.tag != NULL or bool(value.value)
+    if is_value_written:
         return None
     if isinstance(key, yaml.MappingNode):
         return _('text with "{{" must be in quotes')

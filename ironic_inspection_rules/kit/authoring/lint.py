@@ -456,7 +456,7 @@ def _load_tables(
     try:
         if given_tables is None:
             file_tables = table_file.load(documents)
-        errors += table_file.problems(file_tables)
+        errors += table_file.find_problems(file_tables)
     except exceptions.InvalidDocument as exc:
         errors.append(exc)
     findings = []

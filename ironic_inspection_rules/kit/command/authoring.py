@@ -282,7 +282,7 @@ class Convert(arguments.FileCommand):
         is_stock = parsed_args.language == 'ironic'
         texts = []
         losses = []
-        for rule_file in table_file.documents(parsed_args.files):
+        for rule_file in table_file.read_documents(parsed_args.files):
             if not rule_file.entries and not rule_file.tables:
                 self.app.stderr.write(
                     _('%s: warning: the file holds no rules\n')

@@ -276,7 +276,7 @@ def known_fields() -> InventoryField:
     For example, the path ``inventory.disks[].size`` in the file gives the
     fields ``inventory``, ``disks``, ``[]`` and ``size``, one below the other.
     """
-    packaged = yaml_text.packaged('kit/machine/inventory_fields.yaml')
+    packaged = yaml_text.load_packaged('kit/machine/inventory_fields.yaml')
     root = InventoryField()
     for path, providers in packaged['fields'].items():
         field = root

@@ -17,7 +17,7 @@ def _read_names() -> dict[str, frozenset[str]]:
 
     ``tools/collect_node_fields.py`` generates the file.
     """
-    read = yaml_text.packaged('kit/machine/node_fields.yaml')
+    read = yaml_text.load_packaged('kit/machine/node_fields.yaml')
     return {
         field: frozenset(read[field])
         for field in ('driver_info', 'properties')

@@ -80,7 +80,7 @@ def sample() -> dict[str, typing.Any]:
 
     A witness is equal to it in everything that no rule reads.
     """
-    roots = yaml_text.packaged('kit/proof/sample.yaml')
+    roots = yaml_text.load_packaged('kit/proof/sample.yaml')
     node = machine_test.load_node(None)
     ports = machine_test.ports(roots['inventory'])
     return {**roots, 'node': node.fields, 'ports': list(ports)}

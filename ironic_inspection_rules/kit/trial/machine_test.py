@@ -227,7 +227,7 @@ def load_rule_set(
         and tables.
     :raises: :class:`.exceptions.InvalidDocument` at the first problem.
     """
-    documents = table_file.documents(paths)
+    documents = table_file.read_documents(paths)
     # The rules as they are in the files, not validated yet.
     written_rules = []
     for rules_file in documents:

@@ -78,7 +78,7 @@ class ComparedRules:
             ironic-inspector.
         :raises: :class:`.exceptions.InvalidDocument` at the first problem.
         """
-        documents = table_file.documents(paths)
+        documents = table_file.read_documents(paths)
         written_rules: list[file_rule.WrittenRule] = []
         for rules_file in documents:
             written_rules += file_rule.list_rules(rules_file)

@@ -195,7 +195,7 @@ class LoadTestCase(TableFileTestCase):
         with mock.patch.object(
             document, 'parse', wraps=document.parse
         ) as parse:
-            table_file.documents([path])
+            table_file.read_documents([path])
 
         self.assertEqual(1, parse.call_count)
 

@@ -38,7 +38,7 @@ class CsvTestCase(RowsTestCase):
             [{'serial': 'A1', 'rack': 'R\n1'}, {'serial': 'A2', 'rack': 'R2'}],
             found.rows,
         )
-        self.assertEqual([2, 5], list(found.lines))
+        self.assertEqual([2, 5], list(found.row_lines))
         self.assertEqual(5, found.line(1, 'rack'))
 
     def test_what_excel_writes_is_read(self):
@@ -60,14 +60,14 @@ class CsvTestCase(RowsTestCase):
     def test_line_of_excel_that_names_the_separator_is_no_header(self):
         found = self.read('sep=;\r\nserial;rack\r\nA1;R,1\r\n')
         self.assertEqual([{'serial': 'A1', 'rack': 'R,1'}], found.rows)
-        self.assertEqual([3], list(found.lines))
+        self.assertEqual([3], list(found.row_lines))
 
     def test_single_column_needs_no_delimiter(self):
         self.assertEqual([{'serial': 'A1'}], self.read('serial\nA1').rows)
 
     def test_old_ends_of_lines_are_read(self):
         found = self.read('serial,rack\rA1,R1\rA2,R2')
-        self.assertEqual([2, 3], list(found.lines))
+        self.assertEqual([2, 3], list(found.row_lines))
 
     def test_formula_that_is_text_is_that_text(self):
         found = self.read('serial,rack\n="00123",R1\n"=""0""""7""",R1\n')
@@ -142,7 +142,7 @@ class CsvTestCase(RowsTestCase):
     def test_line_of_white_space_is_no_row(self):
         found = self.read('serial,rack\nA1,R1\n  \n \t\n A2\n')
         self.assertEqual(['A1', ' A2'], [row['serial'] for row in found.rows])
-        self.assertEqual([2, 5], list(found.lines))
+        self.assertEqual([2, 5], list(found.row_lines))
 
     def test_names_of_columns_are_trimmed(self):
         self.assertEqual(
@@ -228,7 +228,7 @@ class YamlTestCase(RowsTestCase):
             ],
             found.rows,
         )
-        self.assertEqual([1, 3, 4], list(found.lines))
+        self.assertEqual([1, 3, 4], list(found.row_lines))
         self.assertEqual(2, found.line(0, 'cpus'))
         self.assertEqual(5, found.line(2, 'serial'))
         self.assertEqual(3, found.line(1, 'none'))
@@ -241,7 +241,7 @@ class YamlTestCase(RowsTestCase):
             ('# comment\n- &a\n  k: 1\n\n-\n  *a\n- [x]\n', [2, 6, 7]),
         ):
             found = self.read(text, 'rows.yaml')
-            self.assertEqual(lines, list(found.lines), text)
+            self.assertEqual(lines, list(found.row_lines), text)
 
     def test_row_that_is_no_mapping_keeps_its_line(self):
         found = self.read('- 1\n- serial: A1\n  rack: R1\n', 'rows.yml')
@@ -267,7 +267,7 @@ class JsonTestCase(RowsTestCase):
         self.assertEqual(
             ['A1', 'A2', 'A3'], [row['serial'] for row in found.rows]
         )
-        self.assertEqual([2, 4, 5], list(found.lines))
+        self.assertEqual([2, 4, 5], list(found.row_lines))
 
     def test_empty_list_is_no_row(self):
         self.assertEqual([], self.read(' [ ] ', 'rows.json').rows)
