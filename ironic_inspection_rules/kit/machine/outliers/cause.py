@@ -284,25 +284,29 @@ def _is_explained(
 
     These differences are explained:
 
-    * a field about the memory, by a DIMM that is missing, new or changed,
+    * a field about the memory, and a benchmark of it, by a DIMM that is
+      missing, new or changed,
     * a field that repeats facts about parts, such as the number of disks, by a
       difference of these parts,
     * the firmware of parts, by a difference of these parts. But a missing part
       does not explain that the machine has a firmware that its peers lack,
     * benchmarks and flags of the processor, by another model of the processor,
-    * other benchmarks, except those of the memory, by a changed part of the
-      kind that was measured.
+    * other benchmarks, by a changed part of the kind that was measured.
 
     :param difference: the difference of the field.
     :param fields: the differences of all fields.
     :param by_kind: the differences of parts, by kind.
     """
-    if difference.kind == finding.MEMORY:
-        dimms = by_kind.get(part_source.DIMM, ())
-        return any(dimm.what != finding.MOVED for dimm in dimms)
     # The kind of parts that the field describes, such as disks.
     about = peer_difference.part_kind(difference.field)
+    if about == finding.MEMORY:
+        # The parts of the memory are DIMMs.
+        about = part_source.DIMM
     parts = by_kind.get(about or '', [])
+    is_benchmark = difference.kind == finding.BENCHMARK
+    is_benchmark_of_memory = is_benchmark and about == part_source.DIMM
+    if difference.kind == finding.MEMORY or is_benchmark_of_memory:
+        return any(dimm.what != finding.MOVED for dimm in parts)
     if difference.kind in _KINDS_THAT_REPEAT_PARTS:
         return bool(parts)
     if difference.kind == part_source.FIRMWARE and about:
@@ -311,10 +315,10 @@ def _is_explained(
             return any(part.what != finding.MISSING for part in parts)
         # The firmware of a missing part is missing as well.
         return bool(parts)
-    depends_on_model = difference.kind in (finding.BENCHMARK, finding.FLAG)
+    depends_on_model = is_benchmark or difference.kind == finding.FLAG
     if about == part_source.PROCESSOR and depends_on_model:
         return any(map(_is_other_model, (*parts, *fields)))
-    if difference.kind == finding.BENCHMARK:
+    if is_benchmark:
         return any(part.what == finding.CHANGED for part in parts)
     # Other fields, such as BIOS settings, do not depend on parts.
     return False

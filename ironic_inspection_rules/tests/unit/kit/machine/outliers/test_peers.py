@@ -498,6 +498,38 @@ class FindingTestCase(base.TestCase):
             },
         )
 
+    def test_a_module_explains_a_benchmark_and_a_firmware_of_the_memory(self):
+        slots = ['A1', 'A2', 'B1', 'B2']
+
+        def found(slots_of_one, size=32, speed=9000, firmware='1.5.0'):
+            machines = fleet(10)
+            for machine in machines.values():
+                with_dimms(machine, slots)
+                machine['plugin_data']['benchmarks'] = {
+                    'memory_bandwidth': 20000
+                }
+                machine['plugin_data']['memory_firmware'] = {'name': '1.5.0'}
+            one = machines['m03']
+            with_dimms(one, slots_of_one, size)
+            one['plugin_data']['benchmarks']['memory_bandwidth'] = speed
+            one['plugin_data']['memory_firmware']['name'] = firmware
+            return told(machines)
+
+        self.assertEqual([('m03', 'benchmark', None)], found(slots))
+        self.assertEqual([('m03', 'dimm', 'B2')], found(slots[:3]))
+        self.assertEqual([('m03', 'dimm', 'C1')], found([*slots, 'C1']))
+        self.assertEqual(
+            [('m03', 'dimm', slot) for slot in slots], found(slots, size=16)
+        )
+        # A module in another slot is no less memory.
+        self.assertIn(
+            ('m03', 'benchmark', None), found(['A1', 'A2', 'B1', 'C1'])
+        )
+        self.assertEqual(
+            [('m03', 'dimm', 'C1')],
+            found([*slots, 'C1'], speed=20000, firmware='1.6.0'),
+        )
+
     def test_peers_without_a_module_are_those_that_have_none_there(self):
         machines = fleet(10)
         for name, machine in machines.items():
