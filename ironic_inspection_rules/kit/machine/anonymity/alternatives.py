@@ -7,7 +7,7 @@ alternatives that begin alike are nested: ``abc|abd|…`` becomes
 ``a(?:b(?:c|d|…))``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 import enum
 import re
 
@@ -38,22 +38,24 @@ class Edge(enum.Enum):
     NUMBER = (r'(?<![0-9a-z].)(?<!\d[.,].)', r'(?![0-9a-z]|[.,]\d)')
 
 
-def compile_any(patterns: Mapping[Edge, Iterable[str]]) -> re.Pattern[str]:
+def compile_any(
+    lists: Iterable[tuple[Edge, Collection[str]]],
+) -> re.Pattern[str]:
     """Compile one pattern that matches wherever any of many patterns matches.
 
-    If several patterns match at a place, the pattern of the first edge wins,
-    and of the patterns with this edge usually the longest.
+    If several patterns match at a place, the pattern of the first list wins,
+    and of the patterns in this list usually the longest.
 
-    :param patterns: lists of patterns, by the characters that must not
+    :param lists: lists of patterns, each with the characters that must not
         surround a match. A pattern must begin with a letter, a digit or an
         escaped character.
-    :returns: a pattern that matches nothing if ``patterns`` is empty.
+    :returns: a pattern that matches nothing if there are no patterns.
     """
     alternatives = []
-    for edge, patterns_of_edge in patterns.items():
-        if patterns_of_edge:
+    for edge, patterns in lists:
+        if patterns:
             # A regular expression uses the first alternative that matches.
-            ordered = sorted(patterns_of_edge, key=_longest_first)
+            ordered = sorted(patterns, key=_longest_first)
             alternatives.append(_join_with_edge(edge, ordered))
     # An empty pattern would match everywhere.
     matches_nothing = '(?!)'

@@ -16,6 +16,7 @@ replaces the text.
 from collections.abc import Callable, Iterator
 import functools
 import ipaddress
+import operator
 import re
 import string
 from typing import NamedTuple
@@ -114,6 +115,7 @@ _ANY_SEPARATORS = '[^0-9a-z]{0,3}'
 """Separators between the groups of an identifier, e.g. in ``CZ34 - 09XK``."""
 _DASH_OR_NOTHING = '-?'
 _NO_LETTER_OR_DIGIT = re.compile('[^0-9A-Za-z]')
+_HEX_DIGITS = re.compile('[0-9a-f]+')
 
 Edge = alternatives.Edge
 Replacing = Callable[[str], str]
@@ -152,8 +154,10 @@ class KnownIdentifiers:
         # The letters and digits of models and versions: "dl380gen10".
         self._kept_in_groups: set[str] = set()
         # The patterns that find() searches for in the lowercase text, by the
-        # characters that must not surround a match.
-        self._patterns: dict[Edge, set[str]] = {edge: set() for edge in Edge}
+        # characters that must not surround a match; each with one of its keys.
+        self._patterns: dict[Edge, dict[str, str]] = {
+            edge: {} for edge in Edge
+        }
         # Functions that replace a match. The key is the match in lowercase, or
         # its digits without separators.
         self._replace: dict[str, Replacing] = {}
@@ -262,7 +266,7 @@ class KnownIdentifiers:
         digits = sum(map(str.isdigit, text))
         if digits < _MIN_SPLIT_DIGITS and not text.isupper():
             return True
-        unsplit = _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
+        unsplit = _letters_and_digits_of(text)
         return any(unsplit in kept for kept in self._kept_in_groups)
 
     def _replace_name(self, name: str, original: str) -> str:
@@ -303,7 +307,7 @@ class KnownIdentifiers:
             without separators, such as ``525400123456``.
         :param edge: the characters that must not surround the identifier.
         """
-        self._patterns[edge].add(pattern)
+        self._patterns[edge][pattern] = key
         self._replace.setdefault(key, replace)
 
     def add_octets(self, text: str) -> None:
@@ -610,7 +614,35 @@ class KnownIdentifiers:
     @functools.cached_property
     def _pattern(self) -> re.Pattern[str]:
         """The pattern that matches every identifier."""
-        return alternatives.compile_any(self._patterns)
+        return alternatives.compile_any(
+            [*self._patterns_beyond_names(), *self._patterns.items()]
+        )
+
+    def _patterns_beyond_names(self) -> list[tuple[Edge, list[str]]]:
+        """Return the patterns of identifiers that begin with a shorter name.
+
+        If a name is found first, the rest of the longer identifier stays
+        readable. For example, the serial number ``5254001a`` is the beginning
+        of the MAC address ``5254001abbcc``. Only names of hexadecimal digits
+        are the beginning of an address.
+
+        :returns: lists of one pattern, the pattern of the longest identifier
+            first, each with the characters that must not surround a match.
+        """
+        unsplit_names = map(_letters_and_digits_of, self._names)
+        beginnings = tuple(filter(_HEX_DIGITS.fullmatch, unsplit_names))
+        beyond = []
+        for edge, keys in self._patterns.items():
+            for pattern, key in keys.items():
+                unsplit = _letters_and_digits_of(key)
+                # Without its last character, a name does not begin with
+                # itself.
+                if unsplit[:-1].startswith(beginnings):
+                    beyond.append((len(unsplit), pattern, edge))
+        # The pattern is part of the sort key, so that the order is always the
+        # same.
+        beyond.sort(key=operator.itemgetter(0, 1), reverse=True)
+        return [(edge, [pattern]) for _length, pattern, edge in beyond]
 
     def replace_name(self, text: str) -> str | None:
         """Replace a text if all of it is a known name or MAC address.
@@ -662,6 +694,11 @@ def _hex_digits_of(text: str) -> str:
     Letters are lowercase in the result.
     """
     return re.sub('[^0-9a-f]', '', lower_ascii(text))
+
+
+def _letters_and_digits_of(text: str) -> str:
+    """Return the letters and digits of a text, in lowercase: ``cz34``."""
+    return _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
 
 
 def _is_mixed(text: str) -> bool:

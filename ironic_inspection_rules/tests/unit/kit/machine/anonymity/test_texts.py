@@ -69,6 +69,28 @@ class TextsTestCase(base.TestCase):
             known = self.made(text)
             self.assertEqual(known, self.made(text, serial_number=serial))
 
+    def test_an_address_that_begins_with_a_serial_number_goes_whole(self):
+        known = {
+            'mac': '52:54:00:1a:bb:cc',
+            'system_uuid': '5254001a-c3d4-4e5f-8a9b-0c1d2e3f4a5b',
+            'wwn': '0x5254001abb',
+        }
+        texts = (
+            '5254001abbcc',
+            '5254 001a bbcc',
+            '01-52-54-00-1a-bb-cc',
+            '5254001ac3d44e5f8a9b0c1d2e3f4a5b',
+            'x 5254001abb',
+        )
+        alone = [self.made(text, **known) for text in texts]
+        known['serial_number'] = '5254001a'
+        self.assertEqual(alone, [self.made(text, **known) for text in texts])
+        # The longest known identifier goes whole.
+        known['hostname'] = '5254001abbcc-rack7'
+        made = self.made('5254001abbcc-rack7 5254001a', **known)
+        self.assertRegex(made, r'^(?!.*(5254001a|bbcc|rack7))\S+-\w{5} \S+$')
+        self.assertEqual(alone, [self.made(text, **known) for text in texts])
+
     def test_a_serial_number_that_is_a_date_goes_before_a_time(self):
         for serial in ('2023-05-17', '20230517'):
             made = self.made(
