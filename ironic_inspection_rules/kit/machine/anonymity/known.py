@@ -150,9 +150,9 @@ class KnownIdentifiers:
         # The digits of MAC addresses.
         self._macs: set[str] = set()
         # Lowercase words that are not names, such as "eth0".
-        self._kept: set[str] = set()
+        self._excluded_words: set[str] = set()
         # The letters and digits of models and versions: "dl380gen10".
-        self._kept_in_groups: set[str] = set()
+        self._models: set[str] = set()
         # The patterns that find() searches for in the lowercase text, by the
         # characters that must not surround a match; each with one of its keys.
         self._patterns: dict[Edge, dict[str, str]] = {
@@ -185,9 +185,9 @@ class KnownIdentifiers:
     def _is_name(self, text: str) -> bool:
         """Return whether a text names the machine wherever it occurs.
 
-        A short text, the name of a field such as ``disk``, and a word that was
-        passed to :meth:`keep` do not, because they mean something else in
-        other places.
+        A short text, the name of a field such as ``disk``, and an excluded
+        word such as ``eth0`` do not, because they mean something else in other
+        places.
         """
         shortest = _MIN_NAME_LENGTH
         if _is_mixed(text):
@@ -195,7 +195,9 @@ class KnownIdentifiers:
         if len(text) < shortest:
             return False
         lowered = lower_ascii(text)
-        return lowered not in _FIELD_NAMES and lowered not in self._kept
+        if lowered in _FIELD_NAMES:
+            return False
+        return lowered not in self._excluded_words
 
     def _add_word(self, text: str, replacement: str) -> None:
         """Add the patterns that find a name in texts, with its replacement.
@@ -210,14 +212,6 @@ class KnownIdentifiers:
         """
         self._names[text] = replacement
         lowered = lower_ascii(text)
-        unsplit = _NO_LETTER_OR_DIGIT.sub('', lowered)
-        # The characters of the replacement are distributed over the groups of
-        # the text, so both must have the same number of characters. They have
-        # not if the name contains an address, as in "node-10.0.0.1", because
-        # the replacement of an address is longer.
-        is_as_long = len(unsplit) == len(
-            _NO_LETTER_OR_DIGIT.sub('', replacement)
-        )
         # The less likely it is that a text has the name by chance, the fewer
         # restrictions are put on the surrounding characters.
         edge = Edge.WORD
@@ -229,19 +223,16 @@ class KnownIdentifiers:
         self._add_pattern(
             pattern=re.escape(lowered), key=lowered, replace=replace, edge=edge
         )
-        may_be_split = (
-            _MIN_ANYWHERE_LENGTH <= len(unsplit) <= _MAX_SPLIT_LENGTH
-        )
-        if may_be_split and is_as_long and not unsplit.isalpha():
-            # A label may have the serial number in groups. The first group
-            # must have at least two characters, because "1 2 3 4 5 6 7 8" is a
-            # list.
-            between = _ANY_SEPARATORS
+        if _may_be_in_groups(text, replacement):
+            separators = _ANY_SEPARATORS
             if self._is_like_words(text):
-                between = _DASH_OR_NOTHING
-            pattern = unsplit[0] + between.join(unsplit[1:])
+                separators = _DASH_OR_NOTHING
+            unsplit = _letters_and_digits_of(text)
+            # The first group must have at least two characters, because "1 2 3
+            # 4 5 6 7 8" is a list.
+            in_groups = unsplit[0] + separators.join(unsplit[1:])
             self._add_pattern(
-                pattern=pattern, key=unsplit, replace=replace, edge=edge
+                pattern=in_groups, key=unsplit, replace=replace, edge=edge
             )
         # Longer numbers contain the hexadecimal digits of a shorter name by
         # chance.
@@ -267,7 +258,7 @@ class KnownIdentifiers:
         if digits < _MIN_SPLIT_DIGITS and not text.isupper():
             return True
         unsplit = _letters_and_digits_of(text)
-        return any(unsplit in kept for kept in self._kept_in_groups)
+        return any(unsplit in model for model in self._models)
 
     def _replace_name(self, name: str, original: str) -> str:
         """Return the replacement of a name, written as the name is in a text.
@@ -283,9 +274,10 @@ class KnownIdentifiers:
             # The text has the name as some field has it.
             return self._names[original]
         replacement = self._names[name]
-        characters = _NO_LETTER_OR_DIGIT.sub('', replacement)
-        if len(_NO_LETTER_OR_DIGIT.sub('', original)) == len(characters):
-            replacement = _split_like(original, characters)
+        new_characters = _NO_LETTER_OR_DIGIT.sub('', replacement)
+        old_characters = _NO_LETTER_OR_DIGIT.sub('', original)
+        if len(old_characters) == len(new_characters):
+            replacement = _split_like(original, new_characters)
         if original.islower():
             return replacement.lower()
         return _in_same_case(original, replacement)
@@ -385,29 +377,24 @@ class KnownIdentifiers:
         # addresses.
         first_octet = int(head[:2], 16) ^ 2
         inverted_head = f'{first_octet:02x}{head[2:]}'
-        heads = (head, inverted_head)
+        any_filling = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
         replace = functools.partial(self._replace_guid, mac)
-        for start in heads:
-            for filling in _EUI_64_FILLINGS:
+        for start in (head, inverted_head):
+            guids = [start + filling + tail for filling in _EUI_64_FILLINGS]
+            for guid in guids:
                 # If the GUID was added before its MAC address, its present
                 # function returns digits that do not match the replaced MAC
                 # address.
-                self._replace[start + filling + tail] = replace
-        fillings = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
-        for start in heads:
+                self._replace[guid] = replace
             pattern = _ANY_SEPARATORS.join(
                 (
                     _pattern_with_separators(start),
-                    f'(?:{fillings})',
+                    f'(?:{any_filling})',
                     _pattern_with_separators(tail),
                 )
             )
-            # _add_pattern() sets the function of a key only if the key has
-            # none. Any filling may be in the key here, because all of these
-            # keys have their function now.
-            self._add_pattern(
-                pattern, start + _EUI_64_FILLINGS[0] + tail, replace
-            )
+            # One pattern finds all of these GUIDs, so any of them is its key.
+            self._add_pattern(pattern=pattern, key=guids[0], replace=replace)
 
     def _replace_guid(self, mac: str, original: str) -> str:
         """Replace a GUID by the GUID of the replaced MAC address.
@@ -571,26 +558,22 @@ class KnownIdentifiers:
         replacement = self._forms.uuid(_hex_digits_of(written))
         return _lay_over(written, replacement)
 
-    def keep(self, word: str) -> None:
-        """Keep a word in all texts: from now on, it is not added as a name.
+    def exclude_word(self, word: str) -> None:
+        """Exclude a word from the names that are added from now on.
 
         If the word was added as a name before, it is still replaced.
 
         :param word: the word, such as ``eth0``, in any case.
         """
-        self._kept.add(lower_ascii(word))
+        self._excluded_words.add(lower_ascii(word))
 
-    def keep_in_groups(self, text: str) -> None:
-        """Keep a model or a version that has the same characters as a name.
+    def exclude_model(self, text: str) -> None:
+        """Never take a model or a version for a name written in groups.
 
-        Names that are added later are not searched for in such groups.
-
-        :param text: the model or version, such as "DL380 Gen10", which a host
-            named "dl380-gen10" would match.
+        For example, after the model "DL380 Gen10" was excluded, a host name
+        "dl380-gen10" that is added later is not found in "DL380 Gen10".
         """
-        self._kept_in_groups.add(
-            _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
-        )
+        self._models.add(_letters_and_digits_of(text))
 
     def find(self, text: str) -> Iterator[ReplacedSpan]:
         """Yield the places of known identifiers in a text, from left to right.
@@ -699,6 +682,25 @@ def _hex_digits_of(text: str) -> str:
 def _letters_and_digits_of(text: str) -> str:
     """Return the letters and digits of a text, in lowercase: ``cz34``."""
     return _NO_LETTER_OR_DIGIT.sub('', lower_ascii(text))
+
+
+def _may_be_in_groups(name: str, replacement: str) -> bool:
+    """Return whether texts are searched for a name that is written in groups.
+
+    A label may have a serial number in groups: ``CZ34-09XK-7Q``. Such a name
+    must have a digit, and must be long enough not to occur by chance.
+
+    :param replacement: the text that replaces the name. Its characters are
+        distributed over the groups, so it must have as many of them. It has
+        not if the name contains an address, as in "node-10.0.0.1", because the
+        replacement of an address is longer.
+    """
+    unsplit = _letters_and_digits_of(name)
+    if unsplit.isalpha():
+        return False
+    if not _MIN_ANYWHERE_LENGTH <= len(unsplit) <= _MAX_SPLIT_LENGTH:
+        return False
+    return len(unsplit) == len(_letters_and_digits_of(replacement))
 
 
 def _is_mixed(text: str) -> bool:

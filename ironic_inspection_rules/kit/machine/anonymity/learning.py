@@ -193,9 +193,8 @@ def _learn_text(
     :param identifiers: receives the identifiers.
     :param kind: the kind of the field that has the text.
     """
+    learned_places = set()
     by_form = identifier.find(text)
-    # Whether one identifier is all of the text.
-    is_identifier = False
     for start, end, form in by_form:
         if form is identifier.Form.QUAD and field.is_version(text, kind):
             # Four numbers such as 2.10.0.1 are a version in this field, not an
@@ -203,19 +202,21 @@ def _learn_text(
             continue
         if form in _ADD_METHOD_BY_FORM:
             _ADD_METHOD_BY_FORM[form](identifiers, text[start:end])
-            if (start, end) == (0, len(text)):
-                is_identifier = True
+            learned_places.add((start, end))
+    is_learned_whole = (0, len(text)) in learned_places
     # The field of an address may have the name of a host instead. An address
     # that is only a part of a host name, as in "ip-10-0-0-1", does not count.
     has_address = identifier.is_any_outside_host_names(by_form)
     is_host = kind is Kind.ADDRESS and not has_address
-    if kind in (Kind.ADDRESS, Kind.SWITCH) and BARE_OCTETS.fullmatch(text):
+    is_name = kind in _KINDS_OF_NAMES or is_host
+    may_be_mac = kind in (Kind.ADDRESS, Kind.SWITCH)
+    if may_be_mac and BARE_OCTETS.fullmatch(text):
         identifiers.add_octets(text)
     elif kind is Kind.WWN and ANY_WWN.fullmatch(text):
         identifiers.add_wwn(text)
-    elif kind is Kind.WWN and not is_identifier:
+    elif kind is Kind.WWN and not is_learned_whole:
         identifiers.add_name_for_wwn(text)
-    elif not is_identifier and (kind in _KINDS_OF_NAMES or is_host):
+    elif is_name and not is_learned_whole:
         identifiers.add_name(text)
     _learn_labelled_names(identifiers, text)
 
@@ -279,74 +280,72 @@ def _learn_element(
         identifiers.add_address(address)
 
 
-def keep_parts(
+def exclude_common_words(
     identifiers: known.KnownIdentifiers, value: Any, name: str = ''
 ) -> None:
-    """Keep the names of interfaces and disks, and the words of models.
+    """Exclude words that many machines have from the identifiers.
 
-    A switch may have a port ``eth0``, and a host may have the name of a
-    vendor. If such names were identifiers, they would be replaced in the data
-    of all parts. Parts that are named by their serial number are not kept.
+    These words are the names of interfaces and disks, and the words of models
+    and versions. A switch may have a port ``eth0``, and a host may have the
+    name of a vendor. If such names were identifiers, they would be replaced in
+    the data of all parts.
 
-    :param identifiers: receives the words that must not be replaced.
+    :param identifiers: receives the words that are not to be replaced.
     :param value: the value of a field in the data of a machine. Mappings and
         lists are searched at any depth.
     :param name: the name of the field that has the value.
     """
+    if name in _FIELDS_WITH_PARTS:
+        for part_name, part in _named_parts(value):
+            # A serial number identifies the machine, even as a name.
+            if not _is_named_by_serial(part_name, part):
+                identifiers.exclude_word(part_name)
     if isinstance(value, dict):
         for key, item in value.items():
-            if name in _FIELDS_WITH_PARTS:
-                # {"eth0": {…}}: the name of a part is its key.
-                _keep_name_of_part(identifiers, key, item)
             if isinstance(item, str):
-                _keep_words(identifiers, key, item)
-            keep_parts(identifiers, item, key)
+                _exclude_model(identifiers, key, item)
+            exclude_common_words(identifiers, item, key)
     elif isinstance(value, list):
         for item in value:
-            if name in _FIELDS_WITH_PARTS and isinstance(item, dict):
-                # [{"name": "eth0", …}]: the name is a field of the part.
-                for part_name in _names_of_part(item):
-                    _keep_name_of_part(identifiers, part_name, item)
-            keep_parts(identifiers, item)
+            exclude_common_words(identifiers, item)
 
 
-def _keep_words(
+def _exclude_model(
     identifiers: known.KnownIdentifiers, name: str, text: str
 ) -> None:
-    """Keep the words of a text that states a model or a version.
+    """Exclude the text of a field from the identifiers if it is a model.
 
-    For example, "ProLiant DL380" in ``product_name`` keeps the words
+    For example, "ProLiant DL380" in ``product_name`` excludes the words
     "ProLiant" and "DL". Otherwise the host name "proliant" would be replaced
-    in the model.
+    in the model. Versions are excluded as a whole.
 
     :param name: the name of the field that has the text.
     """
     if field.is_model(name):
         for word in re.findall('[A-Za-z]+', text):
-            identifiers.keep(word)
+            identifiers.exclude_word(word)
     if field.kind_of(name) is Kind.VERSION:
-        identifiers.keep_in_groups(text)
+        identifiers.exclude_model(text)
 
 
-def _keep_name_of_part(
-    identifiers: known.KnownIdentifiers, part_name: str, part: Any
-) -> None:
-    """Keep the name of a part, such as ``eth0``, unless it is its serial.
+def _named_parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names of interfaces or disks, each with the data of the part.
 
-    :param part: the fields of the part. Values that are not a mapping have no
-        serial number.
+    The name of a part is its key, as in ``{"eth0": {…}}``, or one of its
+    fields, as in ``[{"name": "/dev/sda", …}]``. A disk has two names:
+    ``/dev/sda`` and ``sda``.
+
+    :param value: the value of a field with parts, which may be anything.
     """
-    if not _is_named_by_serial(part_name, part):
-        identifiers.keep(part_name)
-
-
-def _names_of_part(part: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of a part: ``/dev/sda`` and ``sda``."""
-    name = part.get('name')
-    if isinstance(name, str):
-        _folder, _slash, short_name = name.rpartition('/')
-        yield name
-        yield short_name
+    if isinstance(value, dict):
+        yield from value.items()
+    elif isinstance(value, list):
+        for part in value:
+            if isinstance(part, dict) and isinstance(part.get('name'), str):
+                name = part['name']
+                _folder, _slash, short_name = name.rpartition('/')
+                yield name, part
+                yield short_name, part
 
 
 def _is_named_by_serial(name: str, part: Any) -> bool:

@@ -69,9 +69,9 @@ class Anonymizer:
         identifiers = known.KnownIdentifiers(
             self._forms, self._replacer.replace_name
         )
-        # These words stay even if a field has them as a name, e.g. "eth0" of
-        # an interface, and the words of models.
-        learning.keep_parts(identifiers, masked)
+        # This comes first, because a word is excluded only from names that are
+        # added later.
+        learning.exclude_common_words(identifiers, masked)
         for name in names:
             identifiers.add_name(name)
         learning.learn(identifiers, masked)

@@ -203,8 +203,8 @@ class Texts:
         Some are found because the machine is known to have them, others by
         their form. If a known identifier is only a part of an address, e.g. a
         short serial number, the address is replaced. If it is more than an
-        address, the known identifier is replaced. :func:`_is_replaced_first`
-        describes all cases.
+        address, the known identifier is replaced. :func:`_wins_over` describes
+        all cases.
 
         :param is_version: whether the text is treated as a version. In a
             version, four numbers stay, and so do short numbers that are known
@@ -214,20 +214,13 @@ class Texts:
         known_spans = []
         for candidate in self._learned.find(text):
             original = text[candidate.start : candidate.end]
-            is_short = len(original) < _MIN_LENGTH_IN_VERSION
-            if is_version and is_short and original.isdecimal():
+            is_short_number = (
+                len(original) < _MIN_LENGTH_IN_VERSION and original.isdecimal()
+            )
+            if is_version and is_short_number:
                 # The number may be a part of the version.
                 continue
-            # A known identifier may overlap several that were found by form.
-            overlapped = [
-                identified
-                for identified in by_form
-                if _overlaps(candidate, identified)
-            ]
-            if all(
-                _is_replaced_first(candidate, identified)
-                for identified in overlapped
-            ):
+            if _wins_over_all(candidate, by_form):
                 known_spans.append(candidate)
         spans = list(known_spans)
         for identified in by_form:
@@ -238,6 +231,21 @@ class Texts:
                 spans.append(known.ReplacedSpan(start, end, replacement))
         # The spans are sorted from left to right.
         return sorted(spans)
+
+
+def _wins_over_all(
+    candidate: known.ReplacedSpan, by_form: list[identifier.Identifier]
+) -> bool:
+    """Return whether a known identifier wins over all those that it overlaps.
+
+    :param candidate: the known identifier.
+    :param by_form: the identifiers in the text that were found by their form.
+    """
+    for identified in by_form:
+        if _overlaps(candidate, identified):
+            if not _wins_over(candidate, identified):
+                return False
+    return True
 
 
 def _find_by_form(text: str, is_version: bool) -> list[identifier.Identifier]:
@@ -258,7 +266,7 @@ def _find_by_form(text: str, is_version: bool) -> list[identifier.Identifier]:
     return by_form
 
 
-def _is_replaced_first(
+def _wins_over(
     candidate: known.ReplacedSpan, identified: identifier.Identifier
 ) -> bool:
     """Return whether a known identifier wins over one found by its form.
