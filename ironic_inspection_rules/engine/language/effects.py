@@ -126,9 +126,7 @@ class Effect(typing.NamedTuple):
             # Removing or inserting an item moves the items after it, so the
             # whole list may change.
             place = place[:-1]
-        # The field may read the place if one path begins with the other.
-        length = min(len(field.steps), len(place))
-        return field.steps[:length] == place[:length]
+        return data_path.overlap(field.steps, place)
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
@@ -367,16 +365,19 @@ def may_change(
         return not action.op.is_ours
     if any(map(_reads_anything, read)):
         return True
-    for write in declared:
-        effect = _make_effect(write)
-        if effect is None or interpolation.fields(list(effect.place)):
-            # Only the root is known here, not the place in the root.
-            root = _ROOTS[write.kind]
-            if any(field.root == root for field in read):
-                return True
-        elif any(map(effect.may_be_at, read)):
-            return True
-    return False
+    return any(_may_read_write(read, write) for write in declared)
+
+
+def _may_read_write(
+    read: typing.Sequence[interpolation.Field], write: plugin.Write
+) -> bool:
+    """Return whether any of the fields may read what an action writes."""
+    effect = _make_effect(write)
+    if effect is None or interpolation.fields(list(effect.place)):
+        # Only the root is known here, not the place in the root.
+        root = _ROOTS[write.kind]
+        return any(field.root == root for field in read)
+    return any(map(effect.may_be_at, read))
 
 
 def _reads_anything(field: interpolation.Field) -> bool:
@@ -427,21 +428,30 @@ def _make_effect_at_path(
             return None
     value = write.value
     extends = write.extends
+    is_removal = value is data_path.ABSENT
     # The first step of a path is always a name, even if it is "-".
-    if value is not data_path.ABSENT and data_path.APPEND in path[1:]:
-        # Setting "/l/-/a" appends {"a": …} to "/l": the steps after "-" become
-        # part of the value.
+    if data_path.APPEND in path[1:] and not is_removal:
+        # Setting 1 at "/l/-/a" appends {"a": 1} to the list "/l".
         position = path.index(data_path.APPEND, 1)
-        for step in reversed(path[position + 1 :]):
-            value = {step: value}
+        steps_in_item = path[position + 1 :]
         path = path[:position]
+        value = _nest(value, steps_in_item)
         extends = True
-    place = path
-    # The path of a write to a port begins inside the port, so add its address
-    # or UUID.
     if write.kind == 'port':
-        place = (str(write.owner).lower(), *path)
-    return Effect(write.kind, place, value, extends)
+        # The written path begins inside the port.
+        address_or_uuid = str(write.owner).lower()
+        path = (address_or_uuid, *path)
+    return Effect(write.kind, path, value, extends)
+
+
+def _nest(value: typing.Any, steps: data_path.Path) -> typing.Any:
+    """Return mappings with a value at a path in them.
+
+    For 1 and ``('a', 'b')``, this is ``{'a': {'b': 1}}``.
+    """
+    if not steps:
+        return value
+    return {steps[0]: _nest(value, steps[1:])}
 
 
 def _arguments_by_item(

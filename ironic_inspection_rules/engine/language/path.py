@@ -139,6 +139,16 @@ def get(data: typing.Any, path: Path) -> typing.Any:
     return data
 
 
+def overlap(first: Path, second: Path) -> bool:
+    """Return whether one of two paths begins with the other.
+
+    If so, the value at the longer path is a part of the value at the other:
+    ``('extra',)`` overlaps ``('extra', 'rack')``.
+    """
+    common_length = min(len(first), len(second))
+    return first[:common_length] == second[:common_length]
+
+
 def children(value: typing.Any) -> list[tuple[str, typing.Any]]:
     """Return the values directly in a mapping or list, with their tokens.
 

@@ -87,12 +87,10 @@ def _touches_any(
     touches the place ``('node', ('extra', 'rack'))``, but a change at
     ``/extra/row`` does not.
     """
-    for name, path in places:
-        # If one path begins with the other, one value contains the other.
-        common = min(len(path), len(change.place))
-        if name == change.object and path[:common] == change.place[:common]:
-            return True
-    return False
+    return any(
+        name == change.object and data_path.overlap(path, change.place)
+        for name, path in places
+    )
 
 
 def _without(data: State | None, omitted: str) -> State:

@@ -467,21 +467,19 @@ def check_capabilities(path: data_path.Path, value: typing.Any) -> None:
     if path[0] != CAPABILITIES[0]:
         # Most paths lead to another attribute, so check this first.
         return
-    # One of the two paths must begin with the other.
-    common_length = min(len(path), len(CAPABILITIES))
-    if path[:common_length] != CAPABILITIES[:common_length]:
+    if not data_path.overlap(path, CAPABILITIES):
         return
     is_below_capabilities = len(path) > len(CAPABILITIES)
-    # The rest of the path to the capabilities, inside the value: it is empty
-    # if the value itself is the capabilities.
-    path_in_value = CAPABILITIES[common_length:]
-    capabilities = data_path.get(value, path_in_value)
-    is_text = isinstance(capabilities, str)
-    is_nothing = capabilities is None or capabilities is data_path.ABSENT
-    if is_below_capabilities or not (is_text or is_nothing):
-        raise exceptions.OperationError(
-            _(
-                'properties/capabilities is one text, "name:value,…", and '
-                'would be none; use set-capability'
-            )
+    if not is_below_capabilities:
+        # The value is the capabilities themselves, or a mapping with them.
+        path_in_value = CAPABILITIES[len(path) :]
+        capabilities = data_path.get(value, path_in_value)
+        is_nothing = capabilities is None or capabilities is data_path.ABSENT
+        if is_nothing or isinstance(capabilities, str):
+            return
+    raise exceptions.OperationError(
+        _(
+            'properties/capabilities is one text, "name:value,…", and would '
+            'be none; use set-capability'
         )
+    )

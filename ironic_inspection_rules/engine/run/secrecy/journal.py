@@ -143,21 +143,19 @@ class Journal:
         :param name: the object: ``node``, ``port <MAC>`` or ``traits``.
         :param attributes: names of attributes, or paths to parts of them.
         """
+        changes_of_object = [
+            change
+            for change in self._made
+            if change.object == name and change.rule is not None
+        ]
         places = [data_path.parse(attribute) for attribute in attributes]
-        of_object = []
-        of_attributes = []
-        for change in self._made:
-            if change.object != name or change.rule is None:
-                continue
-            of_object.append(change)
-            for place in places:
-                # A change of "extra" or of "extra/rack/unit" also changes
-                # "extra/rack", because one of the paths begins with the other.
-                depth = min(len(change.place), len(place))
-                if change.place[:depth] == place[:depth]:
-                    of_attributes.append(change)
-                    break
-        return of_attributes or of_object
+        # A change of "extra" or "extra/rack/unit" also changes "extra/rack".
+        changes_of_attributes = [
+            change
+            for change in changes_of_object
+            if any(data_path.overlap(change.place, place) for place in places)
+        ]
+        return changes_of_attributes or changes_of_object
 
     def log(self, level: str, message: str) -> str:
         """Record a line that is logged, unless the rule is sensitive.
@@ -198,20 +196,18 @@ class Journal:
             begins with the index of the port; or ``traits``, for which the
             path is the name of the trait.
         """
-        is_kept = (
-            self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED
-        )
-        if not (is_kept or self._is_rule_sensitive):
+        if self._is_rule_sensitive:
+            recorded = self.withheld
+        elif self.keeps_confirmed and len(self.confirmed) < _MOST_CONFIRMED:
+            recorded = self.confirmed
+        else:
             return
         op = 'replace'
         if root == engine_change.TRAITS:
             op = 'add'
         change = self._make_change(op, root, path, value, before=value)
         change.earlier = len(self.changes)
-        if self._is_rule_sensitive:
-            self.withheld.append(change)
-        else:
-            self.confirmed.append(change)
+        recorded.append(change)
 
     def record(
         self,
@@ -241,9 +237,11 @@ class Journal:
             # Replace "-" with the index of the appended item. The path of a
             # port begins with its index, which its place lacks: the place of
             # ('0', 'extra', 'disks', '-') is ('extra', 'disks', '2').
-            tokens_of_port = len(path) - len(change.place)
             resolved_path = data_path.resolve_append(data, path)
-            change.place = resolved_path[tokens_of_port:]
+            if root == views.PORTS:
+                change.place = resolved_path[1:]
+            else:
+                change.place = resolved_path
         if op == 'remove':
             # If an item was removed from a list, record how many are left.
             items = data_path.get(data, path[:-1])
