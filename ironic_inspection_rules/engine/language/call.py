@@ -203,11 +203,12 @@ def compile_pattern(
     """
     if not isinstance(text, str):
         raise exceptions.OperationError(_('must be a regular expression'))
-    if loop is None or '{item' not in text:
+    if loop is None:
         return pattern.Pattern(text)
     pieces = _split_pattern(text)
-    if len(pieces) == 1:
-        # It has no field, only text such as "\{item}".
+    has_field = any(isinstance(piece, interpolation.Field) for piece in pieces)
+    if not has_field:
+        # The braces of e.g. "[0-9]{2}" and "\{item}" are no fields.
         return pattern.Pattern(text)
     if loop.items is not None:
         return loop.build_for_each_item(_compile_for_items(pieces, loop.items))
@@ -344,14 +345,14 @@ def _split_pattern(
         if field is not None and field.root in roots:
             pieces += [literal, field]
             literal = ''
-            position += len(field.text) + len('{}')
-            continue
-        end = position + 1
-        if text[position] == '\\':
+            position += len(field.in_braces)
+        elif text[position] == '\\':
             # Include the character that the backslash escapes.
-            end += 1
-        literal += text[position:end]
-        position = end
+            literal += text[position : position + 2]
+            position += 2
+        else:
+            literal += text[position]
+            position += 1
     return [*pieces, literal]
 
 
@@ -373,7 +374,8 @@ def compile_path(
         # An item in the rule may consist of several tokens, e.g. "extra/rack".
         # A field from the data is always a single token.
         paths = [interpolation.fill_item(text, item) for item in loop.items]
-        if any(path != text for path in paths):
+        depends_on_item = any(path != text for path in paths)
+        if depends_on_item:
             return loop.build_for_each_item(
                 compile_path(path) for path in paths
             )
@@ -411,24 +413,22 @@ def split_path(pieces: list[Piece]) -> list[list[Piece]]:
         is_pointer = pieces[0].startswith('/')
     # Tokens are separated by slashes or, if there is no slash, by dots.
     separator = '.'
-    for piece in pieces:
-        if isinstance(piece, str) and '/' in piece:
-            separator = '/'
+    if any(isinstance(piece, str) and '/' in piece for piece in pieces):
+        separator = '/'
     tokens: list[list[Piece]] = [[]]
     for piece in pieces:
-        if not isinstance(piece, str):
+        if isinstance(piece, interpolation.Field):
             tokens[-1].append(piece)
             continue
-        texts = piece.split(separator)
-        if is_pointer:
-            # Unescape after the split, because "~1" is a slash that does not
-            # separate tokens.
-            texts = [data_path.unescape(text) for text in texts]
-        # The text before the first separator belongs to the previous token.
-        end_of_token, *next_tokens = texts
-        tokens[-1].append(end_of_token)
-        for text in next_tokens:
-            tokens.append([text])
+        for number, text in enumerate(piece.split(separator)):
+            is_after_separator = number > 0
+            if is_after_separator:
+                tokens.append([])
+            if is_pointer:
+                # Unescape after the split, because "~1" is a slash that does
+                # not separate tokens.
+                text = data_path.unescape(text)
+            tokens[-1].append(text)
     if is_pointer:
         # Drop the empty token before the first slash.
         return tokens[1:]

@@ -80,6 +80,11 @@ class Field(typing.NamedTuple):
     problem: str | None = None
 
     @property
+    def in_braces(self) -> str:
+        """The field as the rule has it, e.g. ``{node.name}``."""
+        return f'{{{self.text}}}'
+
+    @property
     def is_plain(self) -> bool:
         """Whether the field is only a path, without filters or a format."""
         is_formatted = self.conversion is not None or self.spec is not None
@@ -115,13 +120,23 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
     # An opening brace after the last closing brace does not begin a field.
     last_closing = text.rfind('}')
     while position < len(text):
+        opens_field = text[position] == '{' and position < last_closing
         if _ESCAPED_BRACE.match(text, position):
             # A doubled brace stands for a single brace.
             literal += text[position]
             position += 2
-            continue
-        opens_field = text[position] == '{' and position < last_closing
-        if not opens_field:
+        elif opens_field:
+            if literal:
+                pieces.append(literal)
+                literal = ''
+            field = field_at(text, position)
+            if field is None:
+                # Take the text up to the next "}", which exists.
+                closing = text.index('}', position)
+                field = Field(text[position + 1 : closing], root=None)
+            pieces.append(field)
+            position += len(field.in_braces)
+        else:
             # Literal text, or a single brace. It ends before the next brace.
             end = len(text)
             brace = _BRACE.search(text, position + 1)
@@ -129,17 +144,6 @@ def _parse_pieces(text: str) -> tuple[str | Field, ...]:
                 end = brace.start()
             literal += text[position:end]
             position = end
-            continue
-        if literal:
-            pieces.append(literal)
-            literal = ''
-        field = field_at(text, position)
-        if field is None:
-            # Use the text up to the next "}", which exists (see opens_field).
-            closing = text.index('}', position)
-            field = Field(text[position + 1 : closing], root=None)
-        pieces.append(field)
-        position += len(field.text) + len('{}')
     if literal:
         pieces.append(literal)
     return tuple(pieces)
@@ -182,23 +186,19 @@ def field_at(text: str, position: int) -> Field | None:
     try:
         filters = reader.read(path.end())
     except filter_syntax.SyntaxProblem as exc:
-        return _make_wrong_field(text, position, path, str(exc))
+        return _make_field_with_problem(text, position, path, str(exc))
     # Blanks are allowed after a filter, but not after a path: {node.name }.
-    start_of_end = path.end()
+    end_of_filters = path.end()
     if filters:
-        start_of_end = reader.position
-    end = _END.match(text, start_of_end)
+        end_of_filters = reader.position
+    end = _END.match(text, end_of_filters)
     if end is None or _WIDE_FORMAT.search(end['spec'] or ''):
+        if not filters:
+            # Treat it like any text in braces.
+            return None
         # With filters, a field is certainly meant, so report the problem.
-        # Otherwise, it is treated like any text in braces.
-        if filters:
-            return _make_wrong_field(
-                text,
-                position,
-                path,
-                _('"|" or the end of the field is expected'),
-            )
-        return None
+        problem = _('"|" or the end of the field is expected')
+        return _make_field_with_problem(text, position, path, problem)
     conversion = None
     if end['conversion']:
         conversion = end['conversion'].removeprefix('!')
@@ -224,25 +224,25 @@ def _split_steps(path: re.Match[str]) -> data_path.Path:
     return tuple(steps)
 
 
-def _make_wrong_field(
-    text: str, position: int, beginning: re.Match[str], problem: str
+def _make_field_with_problem(
+    text: str, position: int, path: re.Match[str], problem: str
 ) -> Field | None:
     """Return the field at a position whose filters have a syntax problem.
 
     The field ends at the next closing brace.
 
     :param position: the position of the opening brace.
-    :param beginning: the match of ``node.name`` in ``{node.name | }``.
+    :param path: the match of ``node.name`` in ``{node.name | }``.
     :returns: None if there is no closing brace, or if the name is not a root
         of the data. ``{a | }`` is treated like any text in braces that is not
         a path.
     """
     inside, closing_brace, _rest = text[position + 1 :].partition('}')
-    root = beginning['root']
-    is_readable = root in (*ROOTS, ITEM)
-    if not closing_brace or not is_readable:
+    root = path['root']
+    is_root_of_data = root in (*ROOTS, ITEM)
+    if not closing_brace or not is_root_of_data:
         return None
-    return Field(inside, root, _split_steps(beginning), problem=problem)
+    return Field(inside, root, _split_steps(path), problem=problem)
 
 
 def _read_path_in_argument(
@@ -282,7 +282,7 @@ def fill_item(text: str, item: typing.Any) -> str:
         if piece.root == ITEM and piece.is_plain:
             value = data_path.get(item, piece.steps)
         if value is data_path.ABSENT or isinstance(value, dict | list):
-            filled += '{' + piece.text + '}'
+            filled += piece.in_braces
         else:
             filled += str(value)
     return filled
