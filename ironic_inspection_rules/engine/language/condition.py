@@ -126,29 +126,23 @@ class CompoundCondition(CompiledCondition):
         """
         # The results that the group requests, which may be fewer than all.
         results: list[bool] = []
+        requests_further_result = False
 
         def results_in_turn() -> typing.Iterator[bool]:
             """Check each part when the group requests its result."""
+            nonlocal requests_further_result
             for part in self.parts:
                 result = check_part(part, roots)
                 results.append(result)
                 yield result
+            # There is no further part, so none of them has decided alone.
+            requests_further_result = True
 
         self._decide(results_in_turn())
+        if requests_further_result:
+            return dict(enumerate(results))
         last_number = len(results) - 1
-        only_last_part = {last_number: results[last_number]}
-        if len(results) < len(self.parts):
-            return only_last_part
-        # All parts were checked. Either the last part decided, or the group
-        # only ran out of parts. To find out, call the group again with the
-        # same results and one more, and see whether it requests that one.
-        further_result = False
-        results_and_one_more = iter([*results, further_result])
-        self._decide(results_and_one_more)
-        results_not_requested = list(results_and_one_more)
-        if results_not_requested:
-            return only_last_part
-        return dict(enumerate(results))
+        return {last_number: results[last_number]}
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the parts that decide, with their numbers.
@@ -158,9 +152,10 @@ class CompoundCondition(CompiledCondition):
         reasons_of_parts = []
         for number, result in self.find_deciding_parts(view).items():
             part = self.parts[number]
-            result_text = _('does not hold')
             if result:
                 result_text = _('holds')
+            else:
+                result_text = _('does not hold')
             reason = part.reason(view, masked_view)
             reasons_of_parts.append(
                 _(
@@ -241,30 +236,29 @@ class Looped(CompiledCondition):
             return LoopResult(result=False, items=items)
         # Only these items are checked. The index of the first of them is
         # needed because the reason names items by their numbers in the loop.
-        checked = items
+        checked_items = items
         first_number = 0
+        # The item that decides whether it holds or not. With "any" and "all",
+        # there is none.
+        decisive = None
         if self._multiple == 'first':
-            checked = items[:1]
+            checked_items = items[:1]
+            decisive = 0
         elif self._multiple == 'last':
-            checked = items[-1:]
+            checked_items = items[-1:]
             first_number = len(items) - 1
+            decisive = first_number
         # "all" is decided by the first item that does not hold. The other
         # values of "multiple" are decided by the first item that holds.
         deciding_result = self._multiple != 'all'
         with engine_loop.ItemsInTurn(
-            checked, roots, first_number
+            checked_items, roots, first_number
         ) as items_in_turn:
             # Each step of the iterator puts an item into the data.
             for number, _item in enumerate(items_in_turn, first_number):
                 if self.condition.check(roots) is deciding_result:
                     return LoopResult(deciding_result, items, decisive=number)
-        result = not deciding_result
-        if len(checked) < len(items):
-            # Only "first" and "last" skip items. The item that they check
-            # decides, whether it holds or not.
-            return LoopResult(result, items, decisive=first_number)
-        # No item has decided alone.
-        return LoopResult(result, items)
+        return LoopResult(not deciding_result, items, decisive)
 
     def reason(self, view: budget.View, masked_view: budget.View) -> str:
         """Return the reasons of the items that decide, with their numbers.
@@ -292,17 +286,13 @@ class Looped(CompiledCondition):
             explained_numbers = list(range(min(count, _MOST_ITEMS)))
         sentences = []
         for number in explained_numbers:
-            in_view = engine_loop.ItemsInTurn(
-                [loop.items[number]], view, number
+            reason = self._reason_of_item(
+                number,
+                loop.items[number],
+                masked_items[number],
+                view,
+                masked_view,
             )
-            in_masked_view = engine_loop.ItemsInTurn(
-                [masked_items[number]], masked_view, number
-            )
-            with in_view as iterator, in_masked_view as masked_iterator:
-                # A step of each iterator puts the item into the data.
-                next(iterator)
-                next(masked_iterator)
-                reason = self.condition.reason(view, masked_view)
             sentences.append(
                 _('item %(number)d of %(count)d: %(reason)s')
                 % {'number': number + 1, 'count': count, 'reason': reason}
@@ -311,13 +301,36 @@ class Looped(CompiledCondition):
             sentences.append(_('%d more') % (count - _MOST_ITEMS))
         return '; '.join(sentences)
 
+    def _reason_of_item(
+        self,
+        number: int,
+        item: typing.Any,
+        masked_item: typing.Any,
+        view: budget.View,
+        masked_view: budget.View,
+    ) -> str:
+        """Return the reason of the condition for one item of the loop.
+
+        :param number: the index of the item in the loop.
+        :param masked_item: the item without its secrets.
+        """
+        in_view = engine_loop.ItemsInTurn([item], view, number)
+        in_masked_view = engine_loop.ItemsInTurn(
+            [masked_item], masked_view, number
+        )
+        with in_view as iterator, in_masked_view as masked_iterator:
+            # A step of each iterator puts the item into the data.
+            next(iterator)
+            next(masked_iterator)
+            return self.condition.reason(view, masked_view)
+
 
 class LoopResult(typing.NamedTuple):
     """The result of a condition for the items of a loop.
 
     ``items`` are all items of the loop, or its missing field. ``decisive`` is
     the index of the item that decided alone. It is None if all items together
-    gave the result, e.g. if ``any`` finds no item that holds.
+    gave the result, e.g. if no item holds for ``any``.
     """
 
     result: bool
