@@ -37,8 +37,8 @@ _NOTHING_DECIDED = ('', '', reasons.ConditionResult('', None))
 """The value of ``_last`` before the first machine."""
 
 Missing = rendering.Missing
-DescribeValue = typing.Callable[[budget.View, typing.Any], str]
-"""Takes the data by root name, and one value from the data."""
+FillGap = typing.Callable[[budget.View, typing.Any], str]
+"""Returns a sentence, for the data by root name and the value of its gap."""
 
 
 class Single(condition.CompiledCondition):
@@ -49,7 +49,6 @@ class Single(condition.CompiledCondition):
 
     __slots__ = (
         '_call',
-        '_describes_value',
         '_first_value',
         '_holds',
         '_inverted',
@@ -59,6 +58,7 @@ class Single(condition.CompiledCondition):
         '_second_value',
         '_pays',
         '_sentence',
+        '_shown_value',
         '_values',
     )
 
@@ -93,30 +93,32 @@ class Single(condition.CompiledCondition):
         literals = dict(call.literals)
         # Values of an op such as "eq" are passed to it by position.
         self._values = literals.pop(_name_of_variadic(op), ())
-        self._holds = op.bind(literals)
+        function = op.bind(literals)
         self._pays = bool(op.plugin.PAYS)
-        # The first value for the two fast ways; None for the slow way.
-        self._first_value = _find_only_value(call)
-        self._second_value: typing.Any = None
-        self._is_pair = False
         pair = _find_pair(call)
         relation = op.relation()
         if pair is not None and relation is not None:
             self._is_pair = True
-            self._first_value, self._second_value = pair
             self._holds = relation
+            self._first_value: rendering.Template | None = pair.field
+            self._second_value: typing.Any = pair.literal
+        else:
+            self._is_pair = False
+            self._holds = function
+            # This is None if the condition must be checked in the slow way.
+            self._first_value = _find_only_value(call)
+            self._second_value = None
         # The fast ways do not need the call. Dropping it saves a third of the
         # memory of a rule.
         self._call: engine_call.Call | None = None
         if self._first_value is None:
             self._call = call
-        # A reason shows the value as it is in the data. If the op gets the
-        # value in another type, the reason cannot use the converted value.
-        self._describes_value = False
+        # The first value, if a reason can show it. A reason shows values as
+        # they are in the data, but the op may get the value in another type.
+        self._shown_value: rendering.Template | None = None
         if self._first_value is not None:
-            self._describes_value = engine_call.keeps_value_of_field(
-                self._first_value
-            )
+            if engine_call.keeps_value_of_field(self._first_value):
+                self._shown_value = self._first_value
         # The value of the last machine, the same value before filters, and
         # the decision. The next machine often has the same value, and then its
         # reason need not be built again. Threads share a plan. If these were
@@ -194,16 +196,12 @@ class Single(condition.CompiledCondition):
         # Read the attribute first: the sentence usually exists already, and
         # this saves the call of the property.
         sentence = self._sentence or self.sentence
-        describe = sentence.describe_value
-        source = sentence.source
-        if (
-            describe is None
-            or self._first_value is None
-            or not self._describes_value
-        ):
+        fill_gap = sentence.fill_gap
+        shown_value = self._shown_value
+        if fill_gap is None or shown_value is None:
             # The text needs more than the first value.
             return super().decide(roots)
-        value = self._first_value.render(roots)
+        value = shown_value.render(roots)
         # A condition with a missing field never holds, even inverted.
         holds = False
         if value.__class__ is not Missing:
@@ -211,8 +209,8 @@ class Single(condition.CompiledCondition):
             holds = self._holds_for(value, roots) is not self._inverted
         # The value before filters, if the text shows this value too.
         unfiltered = value
-        if source is not None:
-            unfiltered = source.render(roots)
+        if sentence.unfiltered is not None:
+            unfiltered = sentence.unfiltered.render(roots)
         is_text = value.__class__ is str and unfiltered.__class__ is str
         if is_text:
             # Machines of the same kind often have the same values.
@@ -224,7 +222,7 @@ class Single(condition.CompiledCondition):
             ):
                 return last_decision
         decision = reasons.ConditionResult(
-            self.written_op, holds, describe(roots, value)
+            self.written_op, holds, fill_gap(roots, value)
         )
         if (
             is_text
@@ -298,17 +296,25 @@ def _find_only_value(call: engine_call.Call) -> rendering.Template | None:
     return call.varying[first.name]
 
 
-def _find_pair(
-    call: engine_call.Call,
-) -> tuple[rendering.Template, typing.Any] | None:
+class _FieldAndLiteral(typing.NamedTuple):
+    """The values of a call that compares a field with a literal.
+
+    For ``eq`` of ``{inventory.cpu.count}`` and 8, ``field`` is the template of
+    the field, and ``literal`` is 8.
+    """
+
+    field: rendering.Template
+    literal: typing.Any
+
+
+def _find_pair(call: engine_call.Call) -> _FieldAndLiteral | None:
     """Return both values of a call that compares a field with a literal.
 
-    Most conditions are like this, e.g. ``eq`` of ``{inventory.cpu.count}`` and
-    8. They are checked without building the list of all values.
+    Most conditions are like this. They are checked without building the list
+    of all values.
 
-    :returns: the template of the first value, and the second value. None if
-        the call has other arguments, more or fewer than two values, or a field
-        in the second value.
+    :returns: None if the call has other arguments, more or fewer than two
+        values, or a field in the second value.
     """
     first = _first_argument(call)
     if first is None or not first.variadic:
@@ -323,7 +329,7 @@ def _find_pair(
     first_value, second_value = values.items
     if isinstance(second_value, rendering.Template):
         return None
-    return first_value, second_value
+    return _FieldAndLiteral(first_value, second_value)
 
 
 def _first_argument(call: engine_call.Call) -> arguments.Argument | None:
@@ -336,11 +342,11 @@ class Sentence:
 
     The literal parts are joined once. The values of a machine fill the gaps.
 
-    ``describe`` takes the data by root name and returns the text.
-    ``describe_value`` is faster: it also takes the value for the gap, costs no
-    budget and cannot fail. It is None unless there is exactly one gap. Its
-    text depends only on that value and, if ``source`` is not None, on the
-    value of ``source``, which is the value before filters.
+    ``fill_gap`` returns the same text as :meth:`describe`, but is faster: it
+    takes the value for the gap, costs no budget and cannot fail. It is None
+    unless there is exactly one gap. Its text depends only on that value and,
+    if ``unfiltered`` is not None, on the value of this template, which is the
+    value before filters.
     """
 
     __slots__ = (
@@ -349,9 +355,9 @@ class Sentence:
         '_explain',
         '_filtered',
         '_gaps',
-        'describe',
-        'describe_value',
-        'source',
+        '_has_own_reasons',
+        'fill_gap',
+        'unfiltered',
     )
 
     def __init__(
@@ -376,24 +382,23 @@ class Sentence:
         self._filtered: list[template.Filtered] = []
         for value in self._arguments.values():
             self._filtered += template.find_filtered(value)
-        # For example, the sentence "values=[GAP, 8]" has one gap, which is
-        # ('values=[', TEMPLATE), and ', 8]' after its last gap.
-        self._gaps: list[tuple[str, rendering.Template]] = []
+        # For example, the sentence "values=[GAP, 8]" has one gap, with
+        # "values=[" before it, and ", 8]" after its last gap.
+        self._gaps: list[_Gap] = []
         self._after = ''
         separator = ''
         for name, value in self._arguments.items():
             self._after += f'{separator}{name}='
             self._append_value(value)
             separator = ', '
-        self.describe: typing.Callable[[budget.View], str] = self._describe
-        self.describe_value: DescribeValue | None = None
-        self.source: rendering.Template | None = None
-        if type(op.plugin).explain is not plugin.Condition.explain:
-            # The op gives its own reasons.
-            self.describe = self._describe_by_op
-        elif len(self._gaps) == 1:
-            before, gap = self._gaps[0]
-            self._prepare_faster_texts(before, gap)
+        op_class = type(op.plugin)
+        self._has_own_reasons = (
+            op_class.explain is not plugin.Condition.explain
+        )
+        self.fill_gap: FillGap | None = None
+        self.unfiltered: rendering.Template | None = None
+        if len(self._gaps) == 1 and not self._has_own_reasons:
+            self._prepare_fill_gap(self._gaps[0])
 
     def _append_value(self, value: typing.Any) -> None:
         """Append a value to the sentence: its text, or a gap for its field.
@@ -411,28 +416,22 @@ class Sentence:
                 self._append_value(item)
             self._after += ']'
         elif isinstance(value, rendering.Template):
-            self._gaps.append((self._after, value))
+            self._gaps.append(_Gap(self._after, value))
             self._after = ''
         else:
             self._after += reasons.show(value)
 
-    def _prepare_faster_texts(
-        self, before: str, gap: rendering.Template
-    ) -> None:
-        """Set ``describe_value`` for a sentence with a single gap.
+    def _prepare_fill_gap(self, gap: '_Gap') -> None:
+        """Set ``fill_gap`` for a sentence with a single gap.
 
         Most sentences have a single gap, e.g. ``values=[4, 8]``, where 4 is
         the value of a field. The condition has already computed this value to
-        compare it. It passes the value to ``describe_value``, so the value is
-        not computed again.
-
-        :param before: the literal text before the gap.
-        :param gap: the template whose value fills the gap.
+        compare it. It passes the value to ``fill_gap``, so the value is not
+        computed again.
         """
-        texts = _SingleGap(before, gap, self._after)
+        sentence = _SentenceWithOneGap(gap.before, self._after)
         if not self._filtered:
-            self.describe = texts.describe
-            self.describe_value = texts.describe_value
+            self.fill_gap = sentence.fill
             return
         # The sentence also says what the filters did, e.g. it ends with
         # "{inventory.cpu.count | int} makes 8 of '8'". So the faster text must
@@ -440,12 +439,21 @@ class Sentence:
         # must not fail. This is only certain if the whole gap is one field
         # with filters, and the field reads a plain path.
         field = self._filtered[0]
-        is_field_whole_gap = self._filtered == [gap]
+        is_field_whole_gap = self._filtered == [gap.template]
         if is_field_whole_gap and isinstance(field.source, rendering.Path):
-            self.describe_value = functools.partial(
-                texts.describe_with_filters, field
+            self.fill_gap = functools.partial(
+                sentence.fill_and_describe_filters, field
             )
-            self.source = field.source
+            self.unfiltered = field.source
+
+    def describe(self, view: budget.View) -> str:
+        """Return the text for the data of a machine by root name."""
+        if self._has_own_reasons:
+            return self._describe_by_op(view)
+        if self.fill_gap is not None and not self._filtered:
+            # Save the work for several gaps and for filters.
+            return self.fill_gap(view, self._gaps[0].template.render(view))
+        return self._describe(view)
 
     def _describe(self, view: budget.View) -> str:
         """Return the text for a machine: its values, then the filters.
@@ -475,11 +483,11 @@ class Sentence:
             computed and paid for already.
         """
         text = ''
-        for before, gap in self._gaps:
-            if gap in results:
-                value = results[gap]
+        for before, template_of_gap in self._gaps:
+            if template_of_gap in results:
+                value = results[template_of_gap]
             else:
-                value = gap.render(view)
+                value = template_of_gap.render(view)
             if isinstance(value, Missing):
                 return _('field {%s} does not exist') % value.field
             text += before + _short_text(view, value)
@@ -508,28 +516,31 @@ def _short_text(view: budget.View, value: typing.Any) -> str:
     return reasons.show(value, functools.partial(table.name_of_row, view))
 
 
-class _SingleGap:
+class _Gap(typing.NamedTuple):
+    """A gap of a sentence, for the value of a machine.
+
+    ``before`` is the literal text between the last gap and this one.
+    ``template`` renders to the value that fills the gap.
+    """
+
+    before: str
+    template: rendering.Template
+
+
+class _SentenceWithOneGap:
     """A sentence of a reason with one gap, for the value of a machine.
 
     :param before: the literal text before the gap.
-    :param gap: the template whose value fills the gap.
     :param after: the literal text after the gap.
     """
 
-    __slots__ = ('_after', '_before', '_gap')
+    __slots__ = ('_after', '_before')
 
-    def __init__(
-        self, before: str, gap: rendering.Template, after: str
-    ) -> None:
+    def __init__(self, before: str, after: str) -> None:
         self._before = before
-        self._gap = gap
         self._after = after
 
-    def describe(self, view: budget.View) -> str:
-        """Return the sentence with the value of the gap."""
-        return self.describe_value(view, self._gap.render(view))
-
-    def describe_value(self, view: budget.View, value: typing.Any) -> str:
+    def fill(self, view: budget.View, value: typing.Any) -> str:
         """Return the sentence with a value that fills the gap.
 
         If the value is missing, return the sentence that says so.
@@ -542,11 +553,11 @@ class _SingleGap:
             return _('field {%s} does not exist') % value.field
         return f'{self._before}{_short_text(view, value)}{self._after}'
 
-    def describe_with_filters(
+    def fill_and_describe_filters(
         self, field: template.Filtered, view: budget.View, value: typing.Any
     ) -> str:
         """Return the sentence, and what the filters of its field did."""
-        sentence = self.describe_value(view, value)
+        sentence = self.fill(view, value)
         return sentence + _describe_filters(field, view, value)
 
 
