@@ -65,8 +65,11 @@ _DEEPEST = 8
 ROW = 'row'
 """The filter that reads a table."""
 
-LOOKUP = ('lookup', 'mapping')
-"""The filter that takes a table, and the name of this argument."""
+LOOKUP = 'lookup'
+"""The filter that searches a mapping or a table."""
+
+SEARCHED_BY_LOOKUP = 'mapping'
+"""The argument of this filter that is the mapping or the table."""
 
 Path = typing.Callable[[str, int], tuple[typing.Any, int] | None]
 """Parses the path at a position of a text.
@@ -92,6 +95,14 @@ class FilterCall(typing.NamedTuple):
 
     name: str
     arguments: tuple[tuple[str | None, typing.Any], ...] = ()
+
+    @property
+    def is_first_positional(self) -> bool:
+        """Whether there are arguments, the first of which has no name."""
+        if not self.arguments:
+            return False
+        name, _value = self.arguments[0]
+        return name is None
 
 
 class Reader:

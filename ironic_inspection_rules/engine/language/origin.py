@@ -7,6 +7,7 @@ that is computed from a masked value, e.g. its length, no longer looks masked.
 So a field that reads ``vars`` or ``item`` is traced back to the data.
 """
 
+import itertools
 import typing
 
 from ironic_inspection_rules.engine.language import effects
@@ -86,8 +87,8 @@ class _Value(typing.NamedTuple):
     :param steps: the path in the value to the part that is traced.
     :param is_kept: whether the rule reads that part unchanged. It is False if
         a filter on the way has computed something else from it.
-    :param usable: the number of ``vars``, from the first, that the value may
-        use. These are the vars before it.
+    :param vars_before: the number of ``vars`` before the value. Only these
+        can be used in it.
     :param is_item: whether the text is a loop over a field, e.g.
         ``{inventory.disks}``. The path is then inside an item of its list.
     """
@@ -95,7 +96,7 @@ class _Value(typing.NamedTuple):
     written: typing.Any
     steps: data_path.Path
     is_kept: bool
-    usable: int
+    vars_before: int
     is_item: bool = False
 
 
@@ -106,7 +107,7 @@ class Origins:
     :param loop: the loop of the operation that reads them, or None.
     """
 
-    __slots__ = ('_loop', '_numbers', '_vars')
+    __slots__ = ('_loop', '_vars')
 
     def __init__(
         self,
@@ -115,8 +116,6 @@ class Origins:
     ) -> None:
         self._vars = own_vars
         self._loop = loop
-        # A variable may only use variables with a smaller number.
-        self._numbers = {name: number for number, name in enumerate(own_vars)}
 
     def of(self, root: str, steps: data_path.Path) -> tuple[Origin, ...]:
         """Return the origins of a value, without the ``vars`` on the way.
@@ -168,12 +167,12 @@ class Origins:
                     continue
                 # The same path in vars may be missing for one value, but not
                 # for another value that comes later and may use more vars.
-                way = (origin.key, value.usable)
+                way = (origin.key, value.vars_before)
                 if way in followed:
                     continue
                 followed.add(way)
                 values_to_follow += self._find_values_of_vars(
-                    origin.steps, origin.is_kept, value.usable
+                    origin.steps, origin.is_kept, value.vars_before
                 )
         return origins.values()
 
@@ -191,42 +190,45 @@ class Origins:
         :param root: ``vars`` or ``item``.
         :param steps: the path below it.
         """
-        # Conditions, actions and loops come after all vars, and may use all.
-        usable = len(self._vars)
+        # Conditions, actions and loops come after all vars.
+        vars_before = len(self._vars)
         if root == model.VARS:
             return self._find_values_of_vars(
-                steps, is_kept=True, usable=usable
+                steps, is_kept=True, vars_before=vars_before
             )
         written_items = [self._loop]
         if isinstance(self._loop, list):
             written_items = self._loop
         is_text = isinstance(self._loop, str)
         return [
-            _Value(item, steps, is_kept=True, usable=usable, is_item=is_text)
+            _Value(
+                item,
+                steps,
+                is_kept=True,
+                vars_before=vars_before,
+                is_item=is_text,
+            )
             for item in written_items
         ]
 
     def _find_values_of_vars(
-        self, steps: data_path.Path, is_kept: bool, usable: int
+        self, steps: data_path.Path, is_kept: bool, vars_before: int
     ) -> list[_Value]:
         """Return the values of the rule at a path of ``vars``.
 
-        A value may only use the ``vars`` before it; later vars are missing.
+        The path is in a value that can only use the ``vars`` before it. Later
+        vars are missing there.
 
         :param steps: the name and the path below it; empty for all ``vars``.
         :param is_kept: see :class:`_Value`.
-        :param usable: the number of ``vars``, from the first, that may be
-            read.
+        :param vars_before: the number of ``vars`` before the value.
         """
-        names = steps[:1] or tuple(self._vars)
+        usable_vars = itertools.islice(self._vars.items(), vars_before)
         values = []
-        for name in names:
-            # Treat an unknown name like a var that comes later.
-            number = self._numbers.get(name, usable)
-            if number < usable:
-                values.append(
-                    _Value(self._vars[name], steps[1:], is_kept, number)
-                )
+        for number, (name, written) in enumerate(usable_vars):
+            is_at_path = not steps or steps[0] == name
+            if is_at_path:
+                values.append(_Value(written, steps[1:], is_kept, number))
         return values
 
 
@@ -237,19 +239,8 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
     ends at the text. The rest, ``('size',)``, continues inside the value that
     the text has on a machine.
     """
-    # Follow the path as far as the rule writes it out.
-    at_path = value.written
-    rest = value.steps
-    while rest and isinstance(at_path, dict | list):
-        inner = data_path.get(at_path, rest[:1])
-        if inner is data_path.ABSENT:
-            # A name in the mapping may contain fields, so the path may lead to
-            # any value in the mapping.
-            rest = ()
-            break
-        at_path = inner
-        rest = rest[1:]
-    ahead = [at_path]
+    part_at_path, rest = _follow_steps(value.written, value.steps)
+    ahead = [part_at_path]
     while ahead:
         part = ahead.pop()
         if isinstance(part, str):
@@ -260,6 +251,28 @@ def _find_texts(value: _Value) -> typing.Iterator[tuple[str, data_path.Path]]:
             ahead += part
 
 
+def _follow_steps(
+    written: typing.Any, steps: data_path.Path
+) -> tuple[typing.Any, data_path.Path]:
+    """Follow a path in a value as far as the rule writes it out.
+
+    :returns: the part of the value where the path ends or enters a text; and
+        the rest of the path, inside the text. If the path may lead to any part
+        of a mapping, this is the mapping, without a rest.
+    """
+    part = written
+    for number, step in enumerate(steps):
+        if not isinstance(part, dict | list):
+            return part, steps[number:]
+        inner_part = data_path.get(part, (step,))
+        if inner_part is data_path.ABSENT:
+            # A name in the mapping may contain fields, so the path may lead to
+            # any value in the mapping.
+            return part, ()
+        part = inner_part
+    return part, ()
+
+
 def _find_fields_as_origins(value: _Value) -> typing.Iterator[Origin]:
     """Yield the fields in a variable or an item as origins.
 
@@ -267,22 +280,30 @@ def _find_fields_as_origins(value: _Value) -> typing.Iterator[Origin]:
     traces fields over ``vars`` further.
     """
     for text, rest in _find_texts(value):
-        # If the text is more than one field, the result is a new text. A field
-        # that is the whole text may keep its value, and so may a field in its
-        # filters: {node.name | default(inventory.hostname)}.
         sole = interpolation.sole_field(text)
-        is_kept = value.is_kept and sole is not None and _keeps_values(sole)
-        for field in effects.fields(text):
-            if not field.root or field.root == interpolation.ITEM:
-                # Skip it: text that is not a path reads nothing, and {item} is
-                # missing here, because vars and the loop itself have no item.
-                continue
-            if field is sole:
-                yield _origin_of_field(value, field, rest, is_kept)
-            else:
-                # The field is part of a text, or an argument of a filter. The
-                # path does not continue inside its own value.
-                yield Origin(field, field.steps, is_kept=is_kept)
+        if sole is None:
+            # The values of several fields form a new text.
+            is_kept = False
+            fields_inside = effects.fields(text)
+        else:
+            is_kept = value.is_kept and _keeps_values(sole)
+            if _reads_data(sole):
+                yield _origin_of_field(value, sole, rest, is_kept)
+            # Its filters may keep the value of another field too, e.g.
+            # {node.name | default(inventory.hostname)}.
+            _sole, *fields_inside = effects.fields_of_field(sole)
+        for field in filter(_reads_data, fields_inside):
+            # The path does not continue inside the value of such a field.
+            yield Origin(field, field.steps, is_kept=is_kept)
+
+
+def _reads_data(field: interpolation.Field) -> bool:
+    """Return whether a field in ``vars`` or in a loop can have a value.
+
+    Text that is not a path reads nothing. ``item`` is missing there, because
+    vars and the loop itself have no item.
+    """
+    return field.root not in (None, interpolation.ITEM)
 
 
 def _origin_of_field(
@@ -299,7 +320,8 @@ def _origin_of_field(
     :param value: the variable or item that contains the text.
     :param rest: the path from the value of the field to the part that is
         traced.
-    :param is_kept: whether filters keep the value as it is in the data.
+    :param is_kept: whether the rule reads the value of the field unchanged,
+        and the filters of the field only choose a part of the data.
     """
     if value.is_kept and gives_row(field):
         # The row comes from the table. The field reads only the key from the
@@ -320,10 +342,10 @@ def gives_row(field: interpolation.Field) -> bool:
     """Return whether the value of a field is a row of a table."""
     if not field.filters or field.conversion or field.spec:
         return False
-    return table_name(field, field.filters[-1]) is not None
+    return table_of_row(field, field.filters[-1]) is not None
 
 
-def table_name(
+def table_of_row(
     field: interpolation.Field, call: filter_syntax.FilterCall
 ) -> str | None:
     """Return the name of the table from which a filter takes a row.
@@ -338,13 +360,12 @@ def table_name(
         if field.root == interpolation.TABLES and field.steps:
             return field.steps[0]
         return None
-    lookup, name_of_mapping = filter_syntax.LOOKUP
-    if call.name == lookup and call.arguments:
+    if call.name == filter_syntax.LOOKUP and call.arguments:
         # The first argument is the table, with or without its name:
         # lookup(tables.racks) or lookup(mapping=tables.racks).
         name, value = call.arguments[0]
-        is_mapping = name is None or name == name_of_mapping
-        if is_mapping and isinstance(value, interpolation.Field):
+        is_searched = name in (None, filter_syntax.SEARCHED_BY_LOOKUP)
+        if is_searched and isinstance(value, interpolation.Field):
             if value.is_table:
                 return value.steps[0]
     return None

@@ -177,6 +177,20 @@ def walk(value: typing.Any) -> typing.Iterator[tuple[Path, typing.Any]]:
             ahead.append((path_of_child, child))
 
 
+def walk_texts(value: typing.Any) -> typing.Iterator[tuple[Path, str]]:
+    """Yield all texts in a value, including keys, with their paths.
+
+    A key has the path of its mapping, and comes before the texts in it.
+    """
+    for path, part in walk(value):
+        if isinstance(part, str):
+            yield path, part
+        elif isinstance(part, dict):
+            for key in part:
+                if isinstance(key, str):
+                    yield path, key
+
+
 def replace_texts(
     value: typing.Any,
     make: typing.Callable[[str], typing.Any],
@@ -253,14 +267,14 @@ def identity(value: typing.Any) -> typing.Hashable:
             ahead += part
         elif isinstance(part, str):
             parts.append((type(part), part))
-        elif not isinstance(part, float):
-            parts.append((type(part), repr(part)))
-        elif math.isnan(part):
+        elif isinstance(part, float) and math.isnan(part):
             # NaN differs from every value, including itself.
             parts.append(object())
-        else:
+        elif isinstance(part, float):
             # Zeros of both signs are equal, because -0.0 + 0.0 is 0.0.
             parts.append((float, repr(part + 0.0)))
+        else:
+            parts.append((type(part), repr(part)))
     return tuple(parts)
 
 

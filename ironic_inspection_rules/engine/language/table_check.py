@@ -21,7 +21,7 @@ from ironic_inspection_rules.i18n import _
 
 Problem = exceptions.Problem
 
-_OF_RULE = (model.VARS, interpolation.ITEM)
+_ROOTS_OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of fields whose values the rule itself defines."""
 
 
@@ -150,23 +150,45 @@ def _find_columns_of_field(
     :param origins: finds the origins of variables and of the loop.
     :returns: pairs of the name of a table and the name of a column.
     """
+    yield from _find_columns_of_own_rows(field)
+    if field.root in _ROOTS_OF_RULE:
+        sources = origins.of_tables(field.root, field.steps)
+        yield from _find_columns_of_source_rows(field, sources)
+
+
+def _find_columns_of_own_rows(
+    field: interpolation.Field,
+) -> typing.Iterator[tuple[str, str]]:
+    """Yield the columns of the rows that the filters of a field take.
+
+    For example, ``{tables.t | row | get('cpus')}`` reads ``('t', 'cpus')``.
+    """
     for number, call in enumerate(field.filters):
-        # This is None if the filter does not take a row from a table.
-        table_name = origin.table_name(field, call)
+        table_name = origin.table_of_row(field, call)
         column = _find_column_of_get(field.filters[number + 1 :])
         if table_name is not None and column is not None:
             yield table_name, column
-    if field.root not in _OF_RULE:
-        return
-    for source in origins.of_tables(field.root, field.steps):
+
+
+def _find_columns_of_source_rows(
+    field: interpolation.Field, sources: typing.Iterable[origin.Origin]
+) -> typing.Iterator[tuple[str, str]]:
+    """Yield the columns that a field reads of rows in vars or in an item.
+
+    For example, ``{vars.row.cpus}`` reads ``('t', 'cpus')`` if the variable
+    ``row`` is ``{tables.t | row}``.
+
+    :param sources: the origins of the field that read tables.
+    """
+    for source in sources:
         if not source.is_row:
             continue
         # The filter that took the row, e.g. ``row`` of {tables.t | row}.
         last_filter = source.field.filters[-1]
-        table_name = origin.table_name(source.field, last_filter)
+        table_name = origin.table_of_row(source.field, last_filter)
         if source.rest:
             # {vars.row.cpus} has a path inside the row.
-            column = source.rest[0]
+            column: str | None = source.rest[0]
         else:
             # {vars.row | get('cpus')} may read a column with a filter.
             column = _find_column_of_get(field.filters)
@@ -227,17 +249,9 @@ def _find_texts(
 
     :param written: a part of a rule as it is written.
     """
-    # The walk yields a mapping and then all values in it, but not its keys.
-    for path, value in data_path.walk(written):
-        if isinstance(value, dict):
-            texts = list(value)
-        elif isinstance(value, str):
-            texts = [value]
-        else:
-            texts = []
-        for text in texts:
-            if isinstance(text, str) and '{' in text:
-                yield path, text
+    for path, text in data_path.walk_texts(written):
+        if '{' in text:
+            yield path, text
 
 
 def _check_tables(
@@ -261,14 +275,7 @@ def _check_tables(
                 name,
                 suggestion.unknown_at(pointer, _('table'), name, tables),
             )
-            continue
-        if not read.filters:
-            continue
-        # Only the first filter is applied to the table itself.
-        first_filter = read.filters[0]
-        reads_row = first_filter.name == filter_syntax.ROW
-        has_key = bool(first_filter.arguments) or read_table.has_of
-        if reads_row and not has_key:
+        elif _reads_row_without_key(read) and not read_table.has_of:
             yield (
                 name,
                 Problem(
@@ -280,3 +287,17 @@ def _check_tables(
                     % {'field': read.text, 'table': name},
                 ),
             )
+
+
+def _reads_row_without_key(field: interpolation.Field) -> bool:
+    """Return whether a field reads the row of the machine from a table.
+
+    ``{tables.racks | row}`` does. ``{tables.racks | row('b7')}`` has a key.
+    """
+    if not field.filters:
+        return False
+    # Only the first filter is applied to the table itself.
+    first_filter = field.filters[0]
+    return (
+        first_filter.name == filter_syntax.ROW and not first_filter.arguments
+    )

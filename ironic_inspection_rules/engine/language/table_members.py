@@ -205,14 +205,9 @@ def _check_texts(entry: Entry) -> typing.Iterator[Problem]:
     without_rows = {
         member: value for member, value in entry.items() if member != 'rows'
     }
-    for path, value in data_path.walk(without_rows):
-        texts = [value]
-        if isinstance(value, dict):
-            # Check only the keys, because the walk visits the values too.
-            texts = list(value.keys())
-        for text in texts:
-            if isinstance(text, str) and UNSTORABLE.search(text):
-                yield Problem(data_path.pointer(path), schema.UNSTORABLE)
+    for path, text in data_path.walk_texts(without_rows):
+        if UNSTORABLE.search(text):
+            yield Problem(data_path.pointer(path), schema.UNSTORABLE)
 
 
 def check_templates(

@@ -277,9 +277,7 @@ def _compile_arguments(
     varying: dict[str, rendering.Template] = {}
     arguments_to_bind = call.arguments
     # A filter is passed without a name; map(attribute='size') passes none.
-    names = [name for name, _value in call.arguments]
-    first_is_unnamed = names[:1] == [None]
-    if op.plugin.TAKES_FILTER and first_is_unnamed:
+    if op.plugin.TAKES_FILTER and call.is_first_positional:
         # In {… | map("round", 2)} the name of a filter and its arguments form
         # a single argument, which is a function.
         function = op.signature.arguments[0].name
@@ -289,8 +287,10 @@ def _compile_arguments(
     if problems:
         raise _filter_error(op, problems[0].sentence)
     for name, argument in bound.items():
-        # Only the argument of "lookup" may be a whole table.
-        may_be_table = (call.name, name) == filter_syntax.LOOKUP
+        may_be_table = (
+            call.name == filter_syntax.LOOKUP
+            and name == filter_syntax.SEARCHED_BY_LOOKUP
+        )
         compiled = _compile_argument(argument, may_be_table)
         if not isinstance(compiled, rendering.Template):
             literals[name] = _convert_argument(op, name, compiled)

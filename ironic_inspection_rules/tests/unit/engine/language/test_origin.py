@@ -21,6 +21,14 @@ class OriginsTestCase(base.TestCase):
             self.found(('d', 'c'), b='{node.driver_info}', d='{vars.b.a}'),
         )
 
+    def test_a_path_leads_on_into_a_value_of_any_length(self):
+        # Long texts are not cached, so every parsing gives other objects.
+        long_name = 'a' * 300
+        self.assertEqual(
+            {('inventory', long_name, 'b', (), True)},
+            self.found(('v', 'b'), v=f'{{inventory.{long_name}}}'),
+        )
+
     def test_only_the_part_that_is_read_counts(self):
         parts = {'a': ['x', '{node.name}'], '{node.uuid}': '{ports}'}
         self.assertEqual(

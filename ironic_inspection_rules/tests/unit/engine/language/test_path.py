@@ -50,6 +50,19 @@ class DataTestCase(base.TestCase):
             )
 
 
+class OverlapTestCase(base.TestCase):
+    def test_one_path_begins_with_the_other(self):
+        for first, second, overlaps in (
+            ((), ('a',), True),
+            (('a',), ('a',), True),
+            (('a',), ('a', 'b'), True),
+            (('a', 'c'), ('a', 'b'), False),
+            (('ab',), ('a', 'b'), False),
+        ):
+            self.assertIs(overlaps, data_path.overlap(first, second))
+            self.assertIs(overlaps, data_path.overlap(second, first))
+
+
 class SameTestCase(base.TestCase):
     def test_types_count_at_any_depth(self):
         self.assertFalse(data_path.same([{'a': 1}], [{'a': True}]))
@@ -107,6 +120,13 @@ class WalkTestCase(base.TestCase):
                 (('3',), 'c'),
             ],
             list(data_path.walk(value)),
+        )
+
+    def test_texts_and_keys_have_their_places(self):
+        value = {'a': ['b', 1, {'c': None}], 2: 'd'}
+        self.assertEqual(
+            [((), 'a'), (('a', '0'), 'b'), (('a', '2'), 'c'), (('2',), 'd')],
+            list(data_path.walk_texts(value)),
         )
 
     def test_a_deep_value_needs_no_deep_stack(self):
