@@ -97,10 +97,9 @@ class CompiledAction:
         # The function that runs the action, and its arguments.
         self._carry_out = op.wrap_for_machines(op.plugin)
         self._call = engine_call.Call(op, operation.get('args'), loop=loop)
-        # The function that undoes the action may take fewer arguments.
         self.reverts = reverts(operation, op)
-        self._revert_call = self._call
         if self.reverts:
+            # The function that undoes the action may take fewer arguments.
             self._undo = op.wrap_for_machines(op.plugin.revert, 'revert')
             self._revert_call = _build_revert_call(
                 op, operation.get('args'), loop

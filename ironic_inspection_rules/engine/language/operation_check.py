@@ -141,22 +141,22 @@ def check_action(
         return
     if early and not op.plugin.SUPPORTS_EARLY:
         yield Problem('/op', _needs_node_message(name))
-    # Text that is not a boolean, e.g. "maybe", would read as false here. Its
+    # Text that is not a boolean, e.g. "maybe", would read as false, and its
     # problem has already been reported.
-    is_revert_wrong = any(
-        problem.pointer == '/revert' for problem in problems_of_keys
+    is_revert_valid = all(
+        problem.pointer != '/revert' for problem in problems_of_keys
     )
-    if not is_revert_wrong and engine_action.has_cleanup(action, op):
-        # The value of "cleanup" is set when the action is undone, which never
-        # happens with "revert: false".
-        if not engine_action.reverts(action, op):
+    if is_revert_valid:
+        is_undone = engine_action.reverts(action, op)
+        if engine_action.has_cleanup(action, op) and not is_undone:
+            # The cleanup value is set when the action is undone, so never.
             yield Problem(
                 '/revert',
                 _('must not be false beside "%s"') % engine_action.CLEANUP,
             )
-    if op.plugin.revert is None:
-        if strutils.bool_from_string(action.get('revert')):
-            yield Problem('/revert', _('"%s" cannot be undone') % name)
+    must_be_undone = strutils.bool_from_string(action.get('revert'))
+    if must_be_undone and op.plugin.revert is None:
+        yield Problem('/revert', _('"%s" cannot be undone') % name)
 
 
 def _read_op(operation: dict[str, typing.Any]) -> str:
@@ -251,37 +251,49 @@ def _check_call(
     args = operation.get('args')
     bound = op.signature.bind(args)
     problems = bound.problems
+    try:
+        for argument, message in _find_problems_of_values(
+            op, bound.values, early, loop
+        ):
+            pointer = _point_to_argument(args, op.signature, argument)
+            problems.append(Problem(pointer, message))
+    except exceptions.PluginFailed as exc:
+        detail = _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}
+        problems.append(Problem('', detail))
+    for problem in problems:
+        yield problem.below('/args')
+
+
+def _find_problems_of_values(
+    op: registry.Op,
+    values: dict[str, typing.Any],
+    early: bool,
+    loop: engine_loop.Loop | None,
+) -> typing.Iterator[tuple[str, str]]:
+    """Yield the problems of the values that a rule passes to an op.
+
+    :param values: the arguments by name, as the rule has them.
+    :param early: whether the rule is of the early phase.
+    :param loop: the loop whose items the arguments may use.
+    :returns: pairs of the name of an argument and the message.
+    :raises: :class:`.exceptions.PluginFailed` if the code of the op fails.
+    """
     # The arguments without fields. The op itself can check their values,
     # because they are the same on every machine.
     literals = {}
-    for argument, value in bound.values.items():
-        pointer = _point_to_argument(args, op.signature, argument)
+    for argument, value in values.items():
         if op.signature.by_name[argument].type is pattern.Pattern:
             message = engine_call.find_problem(value, loop)
             if message:
-                problems.append(Problem(pointer, message))
+                yield argument, message
         try:
             literals.update(_convert_literal(op, argument, value, loop))
         except exceptions.OperationError as exc:
-            problems.append(Problem(pointer, str(exc)))
-    try:
-        for argument, message in op.problems(literals):
-            pointer = _point_to_argument(args, op.signature, argument)
-            problems.append(Problem(pointer, message))
-        if early:
-            for argument in op.of_node({**bound.values, **literals}):
-                pointer = _point_to_argument(args, op.signature, argument)
-                problems.append(
-                    Problem(pointer, _needs_node_message(argument))
-                )
-    except exceptions.PluginFailed as exc:
-        problems.append(
-            Problem(
-                '', _('"%(op)s": %(error)s') % {'op': op.name, 'error': exc}
-            )
-        )
-    for problem in problems:
-        yield problem.below('/args')
+            yield argument, str(exc)
+    yield from op.problems(literals)
+    if early:
+        for argument in op.of_node({**values, **literals}):
+            yield argument, _needs_node_message(argument)
 
 
 def _convert_literal(

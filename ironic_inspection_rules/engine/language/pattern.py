@@ -29,6 +29,9 @@ _SHORT_LENGTH = 64
 """Maximum length of text, in characters, for which a match without a time
 limit does not check the clock."""
 
+_ALWAYS_LIMITED = -1
+"""The maximum length of text without a time limit if there is none."""
+
 # The alternatives before the last one skip braces that have a meaning.
 _BRACES = re.compile(
     r'\\N\{[^}]*\}'  # a character by its name
@@ -135,7 +138,7 @@ class Pattern:
             self._get_pattern_with_limit = functools.partial(
                 _compile_with_limit, text
             )
-            self._longest_without_limit = -1
+            self._longest_without_limit = _ALWAYS_LIMITED
             return
         try:
             self._compiled = re.compile(text)
@@ -236,7 +239,7 @@ class Pattern:
         # find(). An expression from data has no compiled pattern for that.
         longest_direct = min(self._longest_without_limit, _SHORT_LENGTH)
         match: typing.Any = None
-        if longest_direct >= 0:
+        if longest_direct != _ALWAYS_LIMITED:
             match = getattr(self._compiled, method)
 
         def holds(allowance: budget.Budget, value: typing.Any) -> bool:
@@ -287,17 +290,18 @@ def _find_longest_without_limit(compiled: re.Pattern[str]) -> int:
     ``^a.*b|c$`` has one repetition and one branch, which gives
     (length + 1) ** 2 * 2 ways.
 
-    :returns: the number of characters; -1 if every text needs a time limit.
+    :returns: the number of characters; ``_ALWAYS_LIMITED`` if every text needs
+        a time limit.
     """
     if compiled.flags & re.VERBOSE or _VERBOSE.search(compiled.pattern):
         # The syntax that is counted below might be part of a comment.
-        return -1
+        return _ALWAYS_LIMITED
     choices = [
         match.lastgroup for match in _CHOICES.finditer(compiled.pattern)
     ]
     if 'nested' in choices:
         # There is no useful limit for repetitions inside repetitions.
-        return -1
+        return _ALWAYS_LIMITED
     # A text has length + 1 positions, where the match and each repetition may
     # end, and each branch doubles the number of ways. So n repetitions have
     # (length + 1) ** (n + 1) * 2 ** branches ways. Solve this for the length

@@ -315,7 +315,7 @@ class Shape:
     """A JSON schema whose problems are messages for authors of rules.
 
     :param kind: the name of a property in messages, e.g. "field".
-    :param elsewhere: messages for properties that belong into another mapping,
+    :param misplaced: messages for properties that belong into another mapping,
         by the name of the property.
     """
 
@@ -323,11 +323,11 @@ class Shape:
         self,
         schema: Schema,
         kind: str,
-        elsewhere: typing.Mapping[str, str] | None = None,
+        misplaced: typing.Mapping[str, str] | None = None,
     ) -> None:
         self._validator = _Validator(schema)
         self._kind = kind
-        self._elsewhere = elsewhere or {}
+        self._misplaced = misplaced or {}
 
     def problems(self, value: typing.Any) -> Iterator[exceptions.Problem]:
         """Yield the problems of a value as messages for authors of rules.
@@ -365,9 +365,9 @@ class Shape:
         :param known: the properties of the schema.
         """
         place = pointer + data_path.pointer([name])
-        if name in self._elsewhere:
+        if name in self._misplaced:
             # The message says into which mapping it belongs.
-            return exceptions.Problem(place, self._elsewhere[name])
+            return exceptions.Problem(place, self._misplaced[name])
         return suggestion.unknown_at(place, self._kind, str(name), known)
 
 

@@ -87,10 +87,9 @@ def find_nearest(
     """
     # The known names by their normalized forms: {'is-none': 'is-none'}. If
     # names have the same form, the first one in alphabetical order is kept.
-    by_form = {
-        _normalise(known_name): known_name
-        for known_name in sorted(known, reverse=True)
-    }
+    by_form: dict[str, str] = {}
+    for known_name in sorted(known):
+        by_form.setdefault(_normalise(known_name), known_name)
     name = name[:_LONGEST]
     form = _normalise(name)
     if form in by_form:
@@ -161,7 +160,7 @@ def _differs_by_typing_error(first: str, second: str) -> bool:
         # A letter is replaced.
         return True
     # Swap the first two letters of the rest: "cak" for "ack".
-    swapped = long_rest[1::-1] + long_rest[2:]
+    swapped = long_rest[1:2] + long_rest[:1] + long_rest[2:]
     return short_rest == swapped
 
 

@@ -86,11 +86,10 @@ class _Reader:
     def __init__(self, name: str, header: typing.Sequence[str]) -> None:
         """Start with the columns of the header, and without rows."""
         self._name = name
-        # Rows by their keys.
-        self._index: dict[str, table.Row] = {}
+        self._rows_by_key: dict[str, table.Row] = {}
         # Numbers of the rows by id(row). They are only collected when two rows
         # have the same key, because most tables never need them.
-        self._numbers: dict[int, int] = {}
+        self._row_numbers: dict[int, int] = {}
         # Names of columns, as the keys of a dict because it keeps their order.
         self._columns: dict[str, None] = dict.fromkeys(header)
         # Set by read() if the members of the table have no problems.
@@ -98,7 +97,9 @@ class _Reader:
 
     def build(self) -> table.Table:
         """Return the table; call this only if read() found no problems."""
-        return table.Table(self._definition, self._index, tuple(self._columns))
+        return table.Table(
+            self._definition, self._rows_by_key, tuple(self._columns)
+        )
 
     def read(self, entry: typing.Any) -> typing.Iterator[Problem]:
         """Read a table from its JSON form, and yield its problems.
@@ -144,10 +145,11 @@ class _Reader:
         # So far, these are only the columns of the header.
         for column in self._columns:
             yield from _check_column_name('/rows', column)
+        # Number of bytes that the rows so far take as JSON.
         size = 0
-        # Number of bytes that the names of a row take as JSON. Most rows have
-        # the same names, which are counted and checked only once.
-        sizes: dict[tuple[typing.Any, ...], int] = {}
+        # Number of bytes that the names of a row take. Most rows have the same
+        # names, which are counted and checked only once.
+        size_of_names: dict[tuple[typing.Any, ...], int] = {}
         for number, row in enumerate(rows):
             place = f'/rows/{number}'
             if not isinstance(row, dict):
@@ -158,7 +160,7 @@ class _Reader:
                 )
                 continue
             names = tuple(row)
-            if names not in sizes:
+            if names not in size_of_names:
                 yield from self._add_columns(place, names)
                 if len(self._columns) > table_members.MOST_COLUMNS:
                     yield Problem(
@@ -168,11 +170,12 @@ class _Reader:
                     )
                     # Stop: all further rows would have the same problem.
                     return
-                sizes[names] = sum(
+                size_of_names[names] = sum(
                     _count_bytes(column) + _BYTES_AROUND_NAME
                     for column in names
                 )
-            size += sizes[names] + sum(map(_count_bytes, row.values()))
+            size_of_values = sum(map(_count_bytes, row.values()))
+            size += size_of_names[names] + size_of_values
             if size > table_members.MOST_BYTES:
                 yield Problem(
                     place,
@@ -231,12 +234,12 @@ class _Reader:
         rows: list[dict[str, typing.Any]],
         key: table_key.KeyTemplate | None,
     ) -> typing.Iterator[Problem]:
-        """Put the rows into the index by their keys, and yield problems.
+        """Collect the rows by their keys, and yield problems.
 
         Problems are values that a cell cannot have, and keys that are missing,
         boolean, too long, or equal to the key of an earlier row.
 
-        :param key: the template of the key; None leaves the index empty.
+        :param key: the template of the key; None to check only the cells.
         """
         types = self._definition.types
         secret = frozenset(self._definition.secret)
@@ -267,16 +270,16 @@ class _Reader:
                     % suggestion.quoted(row[column]),
                 )
             if not boolean_columns:
-                yield from self._index_row(place, row, key, rows)
+                yield from self._add_row(place, row, key, rows)
 
-    def _index_row(
+    def _add_row(
         self,
         place: str,
         row: table.Row,
         key: table_key.KeyTemplate,
         rows: list[dict[str, typing.Any]],
     ) -> typing.Iterator[Problem]:
-        """Put a row into the index by its key, or yield the problem.
+        """Add a row by its key, or yield the problem of the key.
 
         :param place: JSON pointer to the row.
         :param rows: all rows, to find an earlier row with the same key.
@@ -298,17 +301,17 @@ class _Reader:
                 _('the key is longer than %d characters')
                 % table_members.LONGEST_KEY,
             )
-        elif text in self._index:
-            if not self._numbers:
-                self._numbers = _numbers_by_id(rows)
+        elif text in self._rows_by_key:
+            if not self._row_numbers:
+                self._row_numbers = _number_rows_by_id(rows)
             # Report the problem at both rows, so that users see both lines.
             detail = _('two rows have the key "%s"') % suggestion.shown(text)
-            earlier_row = self._index[text]
-            earlier_number = self._numbers[id(earlier_row)]
+            earlier_row = self._rows_by_key[text]
+            earlier_number = self._row_numbers[id(earlier_row)]
             yield Problem(f'/rows/{earlier_number}', detail)
             yield Problem(place, detail)
         else:
-            self._index[text] = row
+            self._rows_by_key[text] = row
 
 
 def _check_column_name(
@@ -337,7 +340,7 @@ def _check_column_name(
         yield Problem(place, _('the name of a column %s') % schema.UNSTORABLE)
 
 
-def _numbers_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
+def _number_rows_by_id(rows: list[dict[str, typing.Any]]) -> dict[int, int]:
     """Return the numbers of rows by their ``id()``.
 
     Rows are mappings, which cannot be the keys of a dict themselves.

@@ -112,28 +112,27 @@ def compile_row_key(
     :raises: :class:`.exceptions.InvalidTables` if the key reads no column, a
         secret column or an unknown column, or if it cannot be parsed.
     """
+    pieces = list(_parse_key(key))
+    fields = [
+        piece for piece in pieces if isinstance(piece, interpolation.Field)
+    ]
     problems: list[Problem] = []
-    fields: list[interpolation.Field] = []
-    pieces: list[str | interpolation.Field] = []
-    for piece in _parse_key(key):
-        if isinstance(piece, interpolation.Field):
-            if piece.root is None:
-                # The text is not a path, e.g. {rack unit} with a blank.
-                problems.append(
-                    Problem(
-                        '/key',
-                        _('{%s} is no path over a column')
-                        % suggestion.shown(piece.text),
-                    )
-                )
-                continue
-            fields.append(piece)
-        pieces.append(piece)
-    if not fields and not problems:
+    if not fields:
         problems.append(Problem('/key', _('reads no column')))
     for field in fields:
-        # The row is the root, and the column is the first step.
-        problems += _check_column(field.steps[0], secret, known)
+        if field.root is None:
+            # The text is not a path, e.g. {rack unit} with a blank.
+            problems.append(
+                Problem(
+                    '/key',
+                    _('{%s} is no path over a column')
+                    % suggestion.shown(field.text),
+                )
+            )
+    for field in fields:
+        if field.root is not None:
+            # The row is the root, and the column is the first step.
+            problems += _check_column(field.steps[0], secret, known)
     if problems:
         raise exceptions.InvalidTables(problems)
     try:

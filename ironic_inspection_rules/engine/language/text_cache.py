@@ -45,16 +45,16 @@ class EqualTexts:
     """Replaces equal texts with one object, so that a table takes less memory.
 
     Many values of a table, such as racks and models, occur in thousands of
-    rows. The hash of a text selects the place where the text is remembered,
-    until another text with the same place replaces it. The number of places
-    is fixed because a list of all texts could grow without limit. All names
-    of columns are remembered, because there are only a few.
+    rows. The hash of a text selects the slot where the text is remembered,
+    until another text with the same slot replaces it. The number of slots is
+    fixed because a list of all texts could grow without limit. All names of
+    columns are remembered, because there are only a few.
     """
 
-    _PLACES = 4096
+    _SLOTS = 4096
 
     def __init__(self) -> None:
-        self._texts = [''] * self._PLACES
+        self._texts = [''] * self._SLOTS
         # sys.intern() is not used, because Python 3.12 never frees interned
         # texts and clients choose the names.
         self._names: dict[str, str] = {}
@@ -76,10 +76,10 @@ class EqualTexts:
             # This is inlined for speed, because a table may have a million
             # values.
             if value.__class__ is str:
-                place = hash(value) % self._PLACES
-                if texts[place] == value:
-                    value = texts[place]
+                slot = hash(value) % self._SLOTS
+                if texts[slot] == value:
+                    value = texts[slot]
                 else:
-                    texts[place] = value
+                    texts[slot] = value
             mapping[names.setdefault(name, name)] = value
         return mapping

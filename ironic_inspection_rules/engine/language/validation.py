@@ -37,15 +37,15 @@ _LIMITS = budget.Limits(time=math.inf)
 
 # Together with NUL, these are the characters that databases reject.
 _SURROGATES = re.compile('[\ud800-\udfff]')
-_OF_OPERATIONS = {
+_MISPLACED_KEYS = {
     name: _('"%s" belongs in a condition or an action, not beside them') % name
     for name in ('op', 'args', 'loop', 'multiple')
 }
 """Messages for keys of operations that are in the rule itself."""
 
-_SHAPE = schema.Shape(schema.rule(), _('field'), _OF_OPERATIONS)
+_SHAPE = schema.Shape(schema.rule(), _('field'), _MISPLACED_KEYS)
 _SHAPE_OF_BUILT_IN = schema.Shape(
-    schema.rule(built_in=True), _('field'), _OF_OPERATIONS
+    schema.rule(built_in=True), _('field'), _MISPLACED_KEYS
 )
 
 
