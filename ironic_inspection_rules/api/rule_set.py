@@ -209,7 +209,9 @@ class _Replacement:
                 rule['uuid']: rule['created_at'] for rule in self.rules
             }
             # A rule that became sensitive after this revision stays sensitive.
-            rules = stored_rule.close_restored(self.rules, stored_rules)
+            rules = stored_rule.keep_restored_sensitive(
+                self.rules, stored_rules
+            )
         steps, table_plan = decide(
             rules, self.tables, stored_rules, self.prune, self.restored
         )
@@ -610,7 +612,7 @@ def parse(
         start.rules().ops,
         earlier_problems=[
             *found,
-            *stored_rule.problems_of_opening(before, rule),
+            *stored_rule.find_problems_of_revealing(before, rule),
         ],
     )
 

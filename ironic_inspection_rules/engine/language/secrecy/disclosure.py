@@ -60,18 +60,18 @@ def row(
 
 
 def tables(
-    rule: model.Rule, of_set: typing.Mapping[str, typing.Any]
+    rule: model.Rule, tables_of_set: typing.Mapping[str, typing.Any]
 ) -> typing.Mapping[str, typing.Any]:
     """Return the tables of a rule set as a rule sees them.
 
     Secret columns are masked for rules that are not sensitive, whatever the
     value of ``mask_secrets``.
 
-    :param of_set: the tables of the rule set by name.
+    :param tables_of_set: the tables of the rule set by name.
     """
     if rule.sensitive:
-        return of_set
-    return {name: table.masked for name, table in of_set.items()}
+        return tables_of_set
+    return {name: table.masked for name, table in tables_of_set.items()}
 
 
 def free_text(text: str) -> str:
@@ -264,11 +264,11 @@ def make_error(
     :param op: the condition or action that failed.
     :param exc: the exception that it raised.
     """
-    reason: str | None = exceptions.reason_of(exc)
-    cause: Exception | None = exc
-    if rule.sensitive:
-        reason = None
-        cause = None
+    reason: str | None = None
+    cause: Exception | None = None
+    if not rule.sensitive:
+        reason = exceptions.reason_of(exc)
+        cause = exc
     error: exceptions.RuleError
     if isinstance(exc, exceptions.FailRequested):
         # The action "fail" ran, so the rule ends the inspection on purpose.

@@ -34,7 +34,7 @@ It differs from any other value, so the action is rejected if a filter fails
 only with masked tables, or only with open tables.
 """
 
-OF_RULE = (model.VARS, interpolation.ITEM)
+ROOTS_OF_RULE = (model.VARS, interpolation.ITEM)
 """The roots of values that a rule computes: its vars, and its loop items."""
 
 
@@ -49,7 +49,7 @@ class MaskedFields:
     :param loop: the loop of the action, or None.
     """
 
-    __slots__ = ('_fields', '_of_tables')
+    __slots__ = ('_machine_fields', '_table_fields')
 
     def __init__(
         self,
@@ -63,26 +63,24 @@ class MaskedFields:
         of a machine.
         """
         origins = origin.Origins(own_vars, loop)
-        # The fields that read the machine, with their roots and their sources.
-        # Only vars and loop items have sources, because the rule computes
-        # them.
-        self._fields = []
+        self._machine_fields = []
         for field in effects.fields(written):
             if not field.root or field.root == _TABLES:
                 continue
-            # The places from which the value of a var or an item is computed.
             sources: list[origin.Origin] = []
-            if field.root in OF_RULE:
+            if field.root in ROOTS_OF_RULE:
                 for source in origins.of(field.root, field.steps):
                     if source.root != _TABLES:
                         sources.append(source)
-            self._fields.append((field, field.root, sources))
+            self._machine_fields.append(
+                _MachineField(field.text, field.root, field.steps, sources)
+            )
         # The fields that read tables. They are computed with their filters, so
         # fields in the arguments of filters need no separate check.
         fields_with_root = [
             field for field in interpolation.fields(written) if field.root
         ]
-        self._of_tables = _FieldsOfTables(
+        self._table_fields = _FieldsOfTables(
             fields_with_root, origins, own_vars, loop
         )
 
@@ -97,21 +95,34 @@ class MaskedFields:
         :raises: :class:`.exceptions.MaskedField` if the value of a field is
             masked, contains a masked value or is computed from one.
         """
-        if self._of_tables.are_any and hides_columns(view):
-            self._of_tables.refuse(view)
+        if self._table_fields.has_fields and hides_columns(view):
+            self._table_fields.refuse(view)
         if view is unmasked:
             # The rule sees the secrets of the machine and may write them.
             return
-        for field, root, sources in self._fields:
-            if root in OF_RULE:
+        for text, root, steps, sources in self._machine_fields:
+            if root in ROOTS_OF_RULE:
                 # The rule has computed the value from masked data, so there is
                 # no unmasked value to compare it with.
-                value = data_path.get(_get_root(view, root), field.steps)
+                value = data_path.get(_get_root(view, root), steps)
                 is_masked = _is_made_of_masked(value, sources, view, unmasked)
             else:
-                is_masked = _is_masked(root, field.steps, view, unmasked)
+                is_masked = _is_masked(root, steps, view, unmasked)
             if is_masked:
-                raise exceptions.MaskedField(field.text)
+                raise exceptions.MaskedField(text)
+
+
+class _MachineField(typing.NamedTuple):
+    """A field of an action that reads the data of a machine.
+
+    It may read them through a var or a loop item. ``sources`` are the places
+    in the data from which the rule computes this var or item.
+    """
+
+    text: str
+    root: str
+    steps: data_path.Path
+    sources: list[origin.Origin]
 
 
 class _FieldsOfTables:
@@ -121,7 +132,7 @@ class _FieldsOfTables:
     value of each field is computed twice, with masked and with open tables. If
     both values are equal, they contain no secret.
 
-    ``are_any`` is whether there are such fields.
+    ``has_fields`` is whether there are such fields.
 
     :param fields: all fields of the action; fields without tables are skipped.
     :param own_vars: the ``vars`` of the rule as they are written.
@@ -134,7 +145,7 @@ class _FieldsOfTables:
         '_own_vars',
         '_reads_item',
         '_reads_vars',
-        'are_any',
+        'has_fields',
     )
 
     def __init__(
@@ -160,7 +171,7 @@ class _FieldsOfTables:
                 compiled = template.compile_field(field)
                 self._fields.append((field.text, compiled))
             roots |= roots_of_field
-        self.are_any = bool(self._fields)
+        self.has_fields = bool(self._fields)
         self._reads_item = interpolation.ITEM in roots
         # The vars are also needed for the loop, which may read them.
         self._reads_vars = model.VARS in roots or self._reads_item
@@ -198,21 +209,21 @@ class _FieldsOfTables:
             open_items = self._compute_items(view)
             # Several items may look like the current item when they are
             # masked. This has the values of all fields for each such item.
-            open_values_by_item = []
-            for open_item in _find_open_counterparts(
-                item, masked_items, open_items
-            ):
-                open_values_by_item.append(
-                    self._compute_values(view, open_item)
+            open_values_by_item = [
+                self._compute_values(view, open_item)
+                for open_item in _find_open_counterparts(
+                    item, masked_items, open_items
                 )
+            ]
         finally:
             for name in roots:
                 view.pop(name, None)
             view.update(before)
-        for number, (text, _field) in enumerate(self._fields):
-            masked_value = masked_values[number]
+        for number, (text, _template) in enumerate(self._fields):
             for open_values in open_values_by_item:
-                if _differ(masked_value, open_values[number], view.budget):
+                if _differ(
+                    masked_values[number], open_values[number], view.budget
+                ):
                     raise exceptions.MaskedField(text)
 
     def _replace_tables(self, view: budget.View, tables: typing.Any) -> None:
@@ -254,7 +265,7 @@ class _FieldsOfTables:
         """
         if self._reads_item:
             view[interpolation.ITEM] = item
-        return [_render(field, view) for _text, field in self._fields]
+        return [_render(compiled, view) for _text, compiled in self._fields]
 
 
 def _find_roots_with_tables(
@@ -271,7 +282,9 @@ def _find_roots_with_tables(
     for read in effects.fields_of_field(field):
         if read.root == _TABLES:
             yield _TABLES
-        elif read.root in OF_RULE and origins.of_tables(read.root, read.steps):
+        elif read.root in ROOTS_OF_RULE and origins.of_tables(
+            read.root, read.steps
+        ):
             yield read.root
 
 

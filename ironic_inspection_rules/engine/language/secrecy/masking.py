@@ -8,7 +8,6 @@ around it, e.g. ``password=``. Most names and values are harmless, so fast
 tests for these come first.
 """
 
-import contextlib
 import itertools
 import operator
 import re
@@ -469,16 +468,11 @@ def find_secret_arguments(
 
     :param arguments: values by name, as the rule has them.
     """
-    path = arguments.get('path')
-    tokens: data_path.Path = ()
-    if isinstance(path, str):
-        # Ignore a wrong path, because the check of the rule reports it.
-        with contextlib.suppress(exceptions.OperationError):
-            tokens = data_path.parse(path)
+    path = _parse_or_empty(arguments.get('path'))
     for name in ('value', 'cleanup'):
         value = arguments.get(name)
         # Masking the value shows which parts of it are secret.
-        _path, masked = mask_along(tokens, value)
+        _path, masked = mask_along(path, value)
         if _has_secret_written_out(value, masked):
             yield name
     url = arguments.get('url')
@@ -486,12 +480,25 @@ def find_secret_arguments(
         yield 'url'
     headers = arguments.get('headers')
     if isinstance(headers, dict):
-        holds_secret = any(
+        has_secret_header = any(
             _is_written_out(value) and is_secret(header)
             for header, value in headers.items()
         )
-        if holds_secret:
+        if has_secret_header:
             yield 'headers'
+
+
+def _parse_or_empty(path: typing.Any) -> data_path.Path:
+    """Parse a path as the rule has it; return an empty path for a wrong one.
+
+    The check of the rule reports a wrong path.
+    """
+    if not isinstance(path, str):
+        return ()
+    try:
+        return data_path.parse(path)
+    except exceptions.OperationError:
+        return ()
 
 
 def _has_credentials(url: str) -> bool:
@@ -524,17 +531,18 @@ def _has_secret_written_out(value: typing.Any, masked: typing.Any) -> bool:
     while ahead:
         part, masked_part = ahead.pop()
         if isinstance(part, dict):
-            # If the mapping is masked as a whole, masked_part is text, and
-            # every value in the mapping is masked.
-            masked_values = dict.fromkeys(part, MASK)
             if isinstance(masked_part, dict):
                 masked_values = masked_part
+            else:
+                # The mapping is masked as a whole, so every value in it is.
+                masked_values = dict.fromkeys(part, MASK)
             ahead += [(part[name], masked_values[name]) for name in part]
         elif isinstance(part, list):
-            # A list that is masked as a whole is text too.
-            masked_items: list[typing.Any] = [MASK] * len(part)
             if isinstance(masked_part, list):
                 masked_items = masked_part
+            else:
+                # The list is masked as a whole.
+                masked_items = [MASK] * len(part)
             ahead += zip(part, masked_items, strict=True)
         elif part != masked_part and _is_written_out(part):
             return True

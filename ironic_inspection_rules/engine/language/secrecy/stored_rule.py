@@ -63,7 +63,7 @@ def mark_if_ever_sensitive(rule: Fields) -> Fields:
     return {**rule, 'sensitive': rule['sensitive'] or rule['secret']}
 
 
-def close_restored(
+def keep_restored_sensitive(
     rules: Iterable[Fields], present: Iterable[Fields]
 ) -> Sequence[Fields]:
     """Return the rules of a revision to restore, some made sensitive.
@@ -160,7 +160,7 @@ def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     return fields
 
 
-def would_open(before: typing.Any, after: Fields) -> bool:
+def would_reveal(before: typing.Any, after: Fields) -> bool:
     """Return whether a change would make a sensitive rule readable.
 
     This is not allowed: once a rule is sensitive, it stays sensitive.
@@ -173,16 +173,18 @@ def would_open(before: typing.Any, after: Fields) -> bool:
     return bool(before['sensitive']) and not after['sensitive']
 
 
-def problems_of_opening(
+def find_problems_of_revealing(
     before: typing.Any, rule: typing.Any
 ) -> list[exceptions.Problem]:
-    """Return the problem of a posted rule that would open a sensitive rule.
+    """Return the problem of a posted rule that would reveal a stored rule.
+
+    It replaces a sensitive rule, but is not sensitive itself.
 
     :param before: the stored rule that it replaces, or its fields; None for a
         new rule.
     :param rule: any value, as its author wrote it; it is not validated yet.
     """
-    if not would_open(before, {'sensitive': is_posted_sensitive(rule)}):
+    if not would_reveal(before, {'sensitive': is_posted_sensitive(rule)}):
         return []
     return [
         exceptions.Problem(
@@ -228,9 +230,10 @@ def disclose_side(
     side = dict(fields)
     if any(rule.get('sensitive') for rule in before_and_after):
         for name in model.CONTENT:
-            side[name] = _('(withheld)')
             if name in differing_names:
                 side[name] = _('(withheld, new)')
+            else:
+                side[name] = _('(withheld)')
     return side
 
 
@@ -291,17 +294,13 @@ def check_patch(
     """
     if not rule['sensitive']:
         return
-    writes = op in ('add', 'remove', 'replace')
+    only_writes = op in ('add', 'remove', 'replace')
     for tokens in pointers:
-        is_whole_rule = not tokens
-        if is_whole_rule and writes:
-            # The content is replaced as a whole, which is allowed.
-            continue
-        if not is_whole_rule and tokens[0] not in model.CONTENT:
-            # Everybody may read this field.
-            continue
-        is_part_of_field = len(tokens) > 1
-        if not writes or is_part_of_field:
+        # All of the rule, or all of its conditions, actions or vars.
+        is_whole = len(tokens) <= 1
+        has_content = not tokens or tokens[0] in model.CONTENT
+        is_allowed = only_writes and is_whole
+        if has_content and not is_allowed:
             raise exceptions.Invalid(
                 _(
                     'the conditions, actions and vars of a sensitive rule can '

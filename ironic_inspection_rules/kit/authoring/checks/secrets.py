@@ -429,7 +429,7 @@ def _reads_secret(
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
     root, *below = steps
-    if root not in masked_field.OF_RULE:
+    if root not in masked_field.ROOTS_OF_RULE:
         return _is_or_has_secret(steps, secrets)
     return any(
         _may_be_secret(source, secrets)

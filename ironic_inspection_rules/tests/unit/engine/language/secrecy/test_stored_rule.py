@@ -85,11 +85,12 @@ class ChangedTestCase(base.TestCase):
             [True, False, True],
             [
                 rule['sensitive']
-                for rule in stored_rule.close_restored(rules, present)
+                for rule in stored_rule.keep_restored_sensitive(rules, present)
             ],
         )
         self.assertEqual(
-            {*model.WRITABLE}, {*stored_rule.close_restored(rules, present)[0]}
+            {*model.WRITABLE},
+            {*stored_rule.keep_restored_sensitive(rules, present)[0]},
         )
 
     def test_only_what_was_sensitive_can_be_opened(self):
@@ -99,7 +100,7 @@ class ChangedTestCase(base.TestCase):
             (stored(), stored(), False),
             (None, stored(), False),
         ):
-            self.assertIs(opens, stored_rule.would_open(before, after))
+            self.assertIs(opens, stored_rule.would_reveal(before, after))
 
     def test_a_rule_without_content_gets_that_of_the_stored_one(self):
         posted = {'uuid': 'u', 'sensitive': True, 'priority': 5}
