@@ -2,7 +2,7 @@
 
 """Explains why the conditions of a rule hold or do not hold for a machine.
 
-The result of a condition and its reason are a trace of the condition:
+The decision on a condition is its result with the reason:
 ``ConditionResult('eq', True, 'values=(1, 1)')``.
 """
 
@@ -16,27 +16,27 @@ from ironic_inspection_rules.engine.language import (
 )
 from ironic_inspection_rules.engine.language import reasons
 
-Traces = tuple[reasons.ConditionResult, ...]
+Decisions = tuple[reasons.ConditionResult, ...]
 """The result of each condition of a rule, with its reason."""
 
 
 def is_complete(
-    plan: compiler.CompiledRule, traces: list[reasons.ConditionResult]
+    plan: compiler.CompiledRule, decisions: list[reasons.ConditionResult]
 ) -> bool:
-    """Return whether the traces of a rule explain all of its conditions.
+    """Return whether the decisions explain all conditions of a rule.
 
-    If they do not, :func:`explain` adds missing traces and reasons, or removes
-    all reasons if the rule must not show any.
+    If they do not, :func:`explain` adds missing decisions and reasons, or
+    removes all reasons if the rule must not show any.
 
-    :param traces: the traces of the conditions that were checked.
+    :param decisions: the results of the conditions that were checked.
     """
     if plan.unexplained:
-        # The rule must not show reasons, but the traces may have some.
+        # The rule must not show reasons, but the decisions may have some.
         return False
-    if len(traces) < len(plan.conditions):
+    if len(decisions) < len(plan.conditions):
         # The conditions after a false condition were not checked.
         return False
-    for decision in traces:
+    for decision in decisions:
         if decision.reason is None:
             return False
     return True
@@ -45,63 +45,63 @@ def is_complete(
 def explain(
     plan: compiler.CompiledRule,
     view: budget.View,
-    first_traces: typing.Iterable[reasons.ConditionResult] = (),
-) -> Traces:
-    """Return a trace of each condition of a rule, even after a false one.
+    first_decisions: typing.Iterable[reasons.ConditionResult] = (),
+) -> Decisions:
+    """Return the result of each condition of a rule, even after a false one.
 
-    The trace of a condition that holds is, for example,
-    ``ConditionResult('eq', True, 'values=(1, 1)')``. If a condition fails, its
+    If a condition fails, its
     result is None, and the error is its reason. If the rule must not show
     reasons, all reasons are None.
 
     :param view: the data as the rule sees them, with its ``vars`` and tables.
-    :param first_traces: the traces of the conditions that were checked to
+    :param first_decisions: the results of the conditions that were checked to
         decide the rule, up to the first false one.
     """
-    traces = list(first_traces)
-    for condition in plan.conditions[len(traces) :]:
+    decisions = list(first_decisions)
+    unchecked_conditions = plan.conditions[len(decisions) :]
+    for condition in unchecked_conditions:
         try:
-            trace = condition.decide(view)
+            decision = condition.decide(view)
         # Conditions are plugins, so they may raise any exception.
         except Exception as exc:
-            trace = reasons.ConditionResult(
+            decision = reasons.ConditionResult(
                 condition.written_op, None, exceptions.reason_of(exc)
             )
-        traces.append(trace)
+        decisions.append(decision)
     if plan.unexplained:
-        return tuple(trace._replace(reason=None) for trace in traces)
+        return tuple(decision._replace(reason=None) for decision in decisions)
     explained = []
-    for condition, trace in zip(plan.conditions, traces, strict=True):
-        if trace.reason is None:
+    for condition, decision in zip(plan.conditions, decisions, strict=True):
+        if decision.reason is None:
             sentence = reason(condition, view=view, masked_view=view)
-            explained.append(trace._replace(reason=sentence))
+            explained.append(decision._replace(reason=sentence))
         else:
-            explained.append(trace)
+            explained.append(decision)
     return tuple(explained)
 
 
 def explain_match(
     plan: compiler.CompiledRule, view: budget.View, masked_view: budget.View
-) -> Traces:
-    """Return the traces of the conditions of a rule that matches.
+) -> Decisions:
+    """Return the results of the conditions of a rule that matches, explained.
 
     :param view: the data by root name, as the rule sees them.
     :param masked_view: the same data with all secrets masked.
     """
     if plan.masked:
         return explain(plan, view)
-    # The rule sees secrets, but the trace shows masked values. Do not decide
-    # the conditions again, because they might not hold with masked values.
-    traces = []
+    # The rule sees secrets, but readers see masked values. Do not decide the
+    # conditions again, because they might not hold with masked values.
+    decisions = []
     for condition in plan.conditions:
-        traces.append(
+        decisions.append(
             reasons.ConditionResult(
                 condition.written_op,
                 True,
                 reason(condition, view, masked_view),
             )
         )
-    return tuple(traces)
+    return tuple(decisions)
 
 
 def reason(

@@ -11,6 +11,7 @@ target, so it leaves a trace but changes nothing.
 
 import contextlib
 import dataclasses
+import functools
 import time
 import typing
 
@@ -200,12 +201,12 @@ class _Phase:
         self._decided: dict[compiler.CompiledRule, bool] = {}
         # The results of conditions with their reasons, which say why a rule
         # matches or not. Only rules that are explained are included.
-        self._reasons: dict[compiler.CompiledRule, explanation.Traces] = {}
+        self._reasons: dict[compiler.CompiledRule, explanation.Decisions] = {}
         self._vars = step.RuleVars(target)
-        # Seconds of each rule by its UUID, and the start of the seconds that
-        # are added next.
+        # Seconds of each rule by its UUID, and the time up to which they are
+        # counted.
         self._timings: dict[str, float] = {}
-        self._started = time.perf_counter()
+        self._timed_until = time.perf_counter()
         # What rules did, and what rules in mode "audit" would have done.
         self._traces: _Traces = {}
         self._audited: _Traces = {}
@@ -268,24 +269,24 @@ class _Phase:
             happens to a rule in mode ``audit``, the rule does not match and
             nothing is raised.
         """
-        traces: list[reasons.ConditionResult] = []
+        decisions: list[reasons.ConditionResult] = []
         try:
             if plan.audited:
                 return self._audit_conditions(plan, view)
-            return step.decide(plan, view, traces)
+            return step.decide(plan, view, decisions)
         finally:
             # Keep the reasons after an error too, because people ask about
             # errors first. Keep them now, because actions change the data that
             # the reasons describe.
-            if explanation.is_complete(plan, traces):
+            if explanation.is_complete(plan, decisions):
                 # Each condition has returned its reason with its result.
-                self._reasons[plan] = tuple(traces)
+                self._reasons[plan] = tuple(decisions)
             else:
                 # Add the reasons, or remove them if the rule must not show
                 # any. Building them must not use up the inspection's budget.
                 with self._target.paid_by(self._for_reasons):
                     self._reasons[plan] = explanation.explain(
-                        plan, view, traces
+                        plan, view, decisions
                     )
 
     def revert_if_no_match(self, plan: compiler.CompiledRule) -> None:
@@ -294,7 +295,7 @@ class _Phase:
         :param plan: a rule that was decided by :meth:`decide_first`.
         """
         if not self._decided[plan]:
-            self._act_or_revert(plan, step.revert, for_reasons=None)
+            self._take_step(plan, step.revert)
 
     def act(self, plan: compiler.CompiledRule) -> None:
         """Run the actions of a rule that matches, and keep their trace.
@@ -305,14 +306,16 @@ class _Phase:
         if self._is_run_kept:
             self._keep_reasons(plan)
             # The time for building reasons is not part of the rule's time.
-            self._started = time.perf_counter()
+            self._timed_until = time.perf_counter()
         for_reasons = None
         if self._explain or (self._is_run_kept and plan.masked):
             # Give reasons for the "when" conditions of the actions. These
             # reasons show the data as the rule sees them. So the record of a
             # run has them only for rules that see masked data.
             for_reasons = self._for_reasons
-        self._act_or_revert(plan, step.act, for_reasons)
+        self._take_step(
+            plan, functools.partial(step.act, for_reasons=for_reasons)
+        )
 
     def _keep_reasons(self, plan: compiler.CompiledRule) -> None:
         """Keep why a rule matches, before its actions change the data.
@@ -366,20 +369,15 @@ class _Phase:
         # their traces say what they would have done.
         enforced = self._disclose(self._traces)
         audited = self._disclose(self._audited)
-        traces = list(enforced.values())
         if self._explain:
-            traces = []
-            for plan in plans:
-                # After an error, the remaining rules were not checked.
-                if plan not in self._reasons:
-                    continue
-                if plan in enforced:
-                    traces.append(enforced[plan])
-                elif plan in audited:
-                    traces.append(audited[plan])
-                else:
-                    no_match = trace.RuleTrace(plan.rule, matched=False)
-                    traces.append(no_match.disclosed(self._reasons[plan]))
+            # After an error, the remaining rules were not checked.
+            traces = [
+                self._find_trace(plan, enforced, audited)
+                for plan in plans
+                if plan in self._reasons
+            ]
+        else:
+            traces = list(enforced.values())
         return PhaseOutcome(
             traces=tuple(traces),
             error=error,
@@ -387,6 +385,21 @@ class _Phase:
             timings=self._timings,
             journal=self._target.journal,
         )
+
+    def _find_trace(
+        self, plan: compiler.CompiledRule, enforced: _Traces, audited: _Traces
+    ) -> trace.RuleTrace:
+        """Return the trace of a rule that was checked, for all readers.
+
+        :param enforced: the traces of rules that acted or were undone.
+        :param audited: the traces of rules in mode ``audit`` that would have.
+        """
+        if plan in enforced:
+            return enforced[plan]
+        if plan in audited:
+            return audited[plan]
+        no_match = trace.RuleTrace(plan.rule, matched=False)
+        return no_match.disclosed(self._reasons[plan])
 
     def _disclose(self, traces: _Traces) -> _Traces:
         """Return traces in a form that all readers may see.
@@ -400,43 +413,38 @@ class _Phase:
         }
 
     def _add_elapsed_time(self, uuid: str) -> None:
-        """Add the time since the last start to the time of a rule.
+        """Add the time that is not counted yet to the time of a rule.
 
         A rule that matches takes time twice: when it is decided and when it
-        acts. The start is then set for the next rule.
+        acts.
 
         :param uuid: the UUID of the rule.
         """
         now = time.perf_counter()
         earlier = self._timings.get(uuid, 0.0)
-        self._timings[uuid] = earlier + now - self._started
-        self._started = now
+        self._timings[uuid] = earlier + now - self._timed_until
+        self._timed_until = now
 
-    def _act_or_revert(
-        self,
-        plan: compiler.CompiledRule,
-        take_step: step.Step,
-        for_reasons: budget.Budget | None,
+    def _take_step(
+        self, plan: compiler.CompiledRule, act_or_revert: step.Step
     ) -> None:
         """Run or undo the actions of a rule, and keep the trace.
 
-        :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: the budget that pays for the reasons of ``when``
-            conditions; None if the trace must not have any.
+        :param act_or_revert: :func:`.step.act` or :func:`.step.revert`.
         :raises: :class:`.exceptions.RuleError` if an action fails. The error
             of a rule in mode ``audit`` is only kept in its trace.
         """
         if plan.audited:
-            self._try_on_copy(plan, take_step, for_reasons)
+            self._try_on_copy(plan, act_or_revert)
         else:
             # Entering a context takes time, which is saved for most rules,
             # because they have no vars.
             target = self._target
             if plan.vars:
                 with self._vars.in_data(plan, target):
-                    rule_trace, error = take_step(plan, target, for_reasons)
+                    rule_trace, error = act_or_revert(plan, target)
             else:
-                rule_trace, error = take_step(plan, target, for_reasons)
+                rule_trace, error = act_or_revert(plan, target)
             # If nothing was undone, there is no trace.
             if rule_trace is not None:
                 self._traces[plan] = rule_trace
@@ -447,10 +455,7 @@ class _Phase:
             self._add_elapsed_time(plan.rule.uuid)
 
     def _try_on_copy(
-        self,
-        plan: compiler.CompiledRule,
-        take_step: step.Step,
-        for_reasons: budget.Budget | None,
+        self, plan: compiler.CompiledRule, act_or_revert: step.Step
     ) -> None:
         """Try a rule in mode ``audit`` on a copy of the data.
 
@@ -458,13 +463,11 @@ class _Phase:
         done. An error of the rule is kept in its trace and does not end the
         phase.
 
-        :param take_step: :func:`.step.act` or :func:`.step.revert`.
-        :param for_reasons: the budget that pays for the reasons of ``when``
-            conditions; None if the trace must not have any.
+        :param act_or_revert: :func:`.step.act` or :func:`.step.revert`.
         """
         fork = self._target.fork()
         with fork.paid_by(self._for_audit), self._vars.in_data(plan, fork):
-            rule_trace, error = take_step(plan, fork, for_reasons)
+            rule_trace, error = act_or_revert(plan, fork)
         if error is not None:
             if rule_trace is None:
                 # If nothing was undone, there is no trace yet for the error.

@@ -35,8 +35,7 @@ did not fail.
 """
 
 Step = collections.abc.Callable[
-    [compiler.CompiledRule, working_copy.WorkingCopy, budget.Budget | None],
-    StepResult,
+    [compiler.CompiledRule, working_copy.WorkingCopy], StepResult
 ]
 """A step that a rule takes on the data: :func:`act` or :func:`revert`."""
 
@@ -125,15 +124,15 @@ def matches(plan: compiler.CompiledRule, view: budget.View) -> bool:
 def decide(
     plan: compiler.CompiledRule,
     view: budget.View,
-    traces: list[reasons.ConditionResult],
+    decisions: list[reasons.ConditionResult],
 ) -> bool:
-    """Return whether all conditions of a rule hold, and trace them.
+    """Return whether all conditions of a rule hold, and keep the decisions.
 
     This returns the same result as :func:`matches`, which is faster but keeps
-    no traces.
+    nothing.
 
     :param view: the data as the rule sees them, with the tables that it reads.
-    :param traces: the trace of each checked condition is appended to it.
+    :param decisions: the result of each checked condition is appended to it.
         Conditions after a false condition are not checked.
     :raises: :class:`.exceptions.RuleError` if a var or a condition fails.
     """
@@ -145,7 +144,7 @@ def decide(
         except Exception as exc:
             error = disclosure.make_error(plan.rule, condition.written_op, exc)
             raise error from error.__cause__
-        traces.append(decision)
+        decisions.append(decision)
         if not decision.result:
             return False
     return True
@@ -271,21 +270,17 @@ class _WhenTraces:
 
 
 def revert(
-    plan: compiler.CompiledRule,
-    target: working_copy.WorkingCopy,
-    _for_reasons: budget.Budget | None,
+    plan: compiler.CompiledRule, target: working_copy.WorkingCopy
 ) -> StepResult:
     """Undo what a rule that does not match did in earlier inspections.
 
-    :param _for_reasons: unused, because undoing checks no conditions. The
-        parameter exists because :func:`act` has it.
     :returns: the trace of the rule, and the error of the action that could not
         be undone. The trace is None if nothing has changed, even after an
         error.
     """
     action_traces = []
     error = None
-    changes_before = target.journal.length
+    changes_before = target.journal.change_count
     view = target.view(plan.masked)
     give_tables(plan, view)
     for action in plan.actions:
@@ -299,7 +294,7 @@ def revert(
             break
     # Return no trace if nothing has changed. On most machines the rule has
     # never matched.
-    if target.journal.length == changes_before:
+    if target.journal.change_count == changes_before:
         return None, error
     rule_trace = trace.RuleTrace(
         plan.rule, matched=False, actions=tuple(action_traces), reverted=True
@@ -323,7 +318,7 @@ def _carry_out(
     """
     journal = target.journal
     # From now on, the journal records changes as changes of this action.
-    journal.enter(plan.rule, action.name, plan.masked)
+    journal.begin_action(plan.rule, action.name, plan.masked)
     # The journal already has the records of earlier actions. The records of
     # this action begin at these positions.
     changes_before = len(journal.changes)
@@ -332,16 +327,15 @@ def _carry_out(
     error = None
     try:
         view.budget.spend()
-        # The reason why the action did not run, or None if it did.
-        idle = apply_or_revert(target, view)
+        not_run = apply_or_revert(target, view)
     # Actions are plugins, so they may raise any exception.
     except Exception as exc:
         error = disclosure.make_error(plan.rule, action.name, exc)
-        idle = reasons.NotRun(reasons.ERROR, error.reason)
+        not_run = reasons.NotRun(reasons.ERROR, error.reason)
         if isinstance(exc, exceptions.FailRequested):
             # The action did run, because failing the inspection is the purpose
             # of "fail".
-            idle = None
+            not_run = None
     action_trace = trace.ActionTrace(
         # Pass arguments by position, because keywords double the time.
         action.name,
@@ -350,7 +344,7 @@ def _carry_out(
         False,
         tuple(journal.confirmed[confirmed_before:]),
         (),
-        idle,
+        not_run,
         changes_before,
     )
     return action_trace, error

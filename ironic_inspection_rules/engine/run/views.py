@@ -37,14 +37,14 @@ class Tree:
     returns them, or a copy if they did not belong to the tree.
     """
 
-    __slots__ = ('_item_identities', '_own')
+    __slots__ = ('_item_identities', '_copies')
 
     def __init__(self) -> None:
         # The copies that may be changed in place; and for some lists, the
         # identities of their items. The keys are id(container). The values
         # also refer to the container, because the id of a deleted container
         # could be assigned to another one.
-        self._own: dict[int, Container] = {}
+        self._copies: dict[int, Container] = {}
         self._item_identities: dict[
             int, tuple[Container, set[typing.Any]]
         ] = {}
@@ -80,7 +80,7 @@ class Tree:
             if rest:
                 inner = self.assign(data.get(token), rest, value)
             # Usually the data belong to the tree, so this saves a call.
-            if id(data) not in self._own:
+            if id(data) not in self._copies:
                 data = self._copy_if_shared(data)
             # Convert the token, which may be a Key, to plain text.
             data[str(token)] = inner
@@ -90,24 +90,41 @@ class Tree:
                 _('"%(token)s" cannot be set inside %(kind)s')
                 % {'token': token, 'kind': suggestion.kind_of(data)}
             )
+        return self._assign_in_list(data, token, rest, value)
+
+    def _assign_in_list(
+        self,
+        items: list[typing.Any],
+        token: str,
+        rest: data_path.Path,
+        value: typing.Any,
+    ) -> list[typing.Any]:
+        """Set a value in an item of a list, or append an item.
+
+        :param token: the index of the item, or ``-``.
+        :param rest: the path of the value in the item.
+        :returns: the changed list, like :meth:`assign`.
+        """
+        length = len(items)
         position = data_path.index(token)
         if data_path.is_append(token):
-            position = len(data)
-        if position is None or position > len(data):
+            position = length
+        if position is None or position > length:
             raise exceptions.OperationError(
                 _('"%s" is no index of a list of this length') % token
             )
         item = None
-        if position < len(data):
-            item = data[position]
-        inner = self.assign(item, rest, value)
-        data = self._copy_if_shared(data)
+        if position < length:
+            item = items[position]
+        new_item = self.assign(item, rest, value)
+        items = self._copy_if_shared(items)
         # An item changes, so has_member() must collect the identities again.
-        self._item_identities.pop(id(data), None)
-        # If the position is after the last item, the slice is empty, and this
-        # appends.
-        data[position : position + 1] = [inner]
-        return data
+        self._item_identities.pop(id(items), None)
+        if position == length:
+            items.append(new_item)
+        else:
+            items[position] = new_item
+        return items
 
     def append(
         self, data: typing.Any, path: data_path.Path, value: typing.Any
@@ -122,7 +139,7 @@ class Tree:
         items = data_path.get(data, path)
         # If this tree has copied the list, it has also copied the data that
         # contain the list. So appending to the list changes the data in place.
-        if id(items) not in self._own:
+        if id(items) not in self._copies:
             if items is data_path.ABSENT or items is None:
                 items = []
             items = self._copy_if_shared(items)
@@ -180,13 +197,13 @@ class Tree:
         The tree will copy it, and all containers in it, before their next
         change. Otherwise the change would be visible in the second place too.
         """
-        if not self._own:
+        if not self._copies:
             # Nothing has been copied yet, so the first change copies anyway.
             return
         ahead = [value]
         while ahead:
             container = ahead.pop()
-            self._own.pop(id(container), None)
+            self._copies.pop(id(container), None)
             items: typing.Iterable[typing.Any] = container
             if container.__class__ is dict:
                 items = container.values()
@@ -199,7 +216,7 @@ class Tree:
 
         They will be copied before their next change, see :meth:`release`.
         """
-        self._own.clear()
+        self._copies.clear()
 
     def _copy_if_shared(self, data: typing.Any) -> typing.Any:
         """Return a container that this tree may change in place.
@@ -208,9 +225,9 @@ class Tree:
         :returns: the container itself if it is a copy that this tree has made,
             otherwise a new copy.
         """
-        if id(data) not in self._own:
+        if id(data) not in self._copies:
             data = data.copy()
-            self._own[id(data)] = data
+            self._copies[id(data)] = data
         return data
 
 

@@ -64,7 +64,7 @@ class WorkingCopy:
         # needs more. The keys are pairs of root and first token: a change of
         # the node at /extra/disks/0 is stored as
         # {('node', 'extra'): {('extra', 'disks')}}.
-        self._touched: dict[tuple[str, str], set[data_path.Path]] = (
+        self._changed_paths: dict[tuple[str, str], set[data_path.Path]] = (
             collections.defaultdict(set)
         )
         self._effects = effects or Effects()
@@ -161,7 +161,7 @@ class WorkingCopy:
         if unique and self._views.has_member(root, path, value):
             return
         self._views.append(root, path, value)
-        self._touch(root, path)
+        self._remember_change(root, path)
         self.journal.record('add', self.roots[root], root, path_of_item, value)
 
     def unset(self, root: str, path: data_path.Path) -> None:
@@ -176,7 +176,7 @@ class WorkingCopy:
         # Pay for the path, which the journal keeps in memory.
         self.roots.budget.write(None, path)
         self._views.remove(root, path)
-        self._touch(root, path)
+        self._remember_change(root, path)
         self.journal.record(
             'remove', self.roots[root], root, path, before=before
         )
@@ -256,7 +256,11 @@ class WorkingCopy:
         :returns: the current values, by name; :data:`.path.ABSENT` for a value
             that was removed.
         """
-        names = [name for touched, name in self._touched if touched == root]
+        names = [
+            name
+            for changed_root, name in self._changed_paths
+            if changed_root == root
+        ]
         return {
             name: data_path.get(self.roots[root], (name,))
             for name in sorted(names)
@@ -270,16 +274,17 @@ class WorkingCopy:
             attribute that was removed.
         """
         token = str(index)
-        paths = self._touched.get((PORTS, token), set())
-        names = {path[-1] for path in paths}
+        paths = self._changed_paths.get((PORTS, token), set())
+        names: set[str] = set()
         if (token,) in paths:
             # The port itself was set or removed. So return all attributes that
             # it had before or has now.
-            names = set()
             for ports in (self.before[PORTS], self.roots[PORTS]):
                 port = data_path.get(ports, (token,))
                 if isinstance(port, dict):
                     names.update(port)
+        else:
+            names.update(name for _token, name in paths)
         return {
             name: data_path.get(self.roots[PORTS], (token, name))
             for name in sorted(names)
@@ -303,7 +308,7 @@ class WorkingCopy:
             value, which is :data:`.path.ABSENT` if it was removed.
         """
         final_values = []
-        for (root, name), paths in sorted(self._touched.items()):
+        for (root, name), paths in sorted(self._changed_paths.items()):
             if (name,) in paths:
                 # The whole value was changed, and it includes its parts.
                 paths = {(name,)}
@@ -357,15 +362,15 @@ class WorkingCopy:
     ) -> None:
         """Set a value in both views, and remember that its place changed."""
         self._views.assign(root, path, value)
-        self._touch(root, path)
+        self._remember_change(root, path)
 
-    def _touch(self, root: str, path: data_path.Path) -> None:
+    def _remember_change(self, root: str, path: data_path.Path) -> None:
         """Remember that a value was changed.
 
-        Only the first two tokens of its path are kept, see ``_touched``.
+        Only the first two tokens of its path are kept, see ``_changed_paths``.
         """
         # Make a tuple, because a plugin may have passed a list.
-        self._touched[root, path[0]].add(tuple(path[:2]))
+        self._changed_paths[root, path[0]].add(tuple(path[:2]))
 
     def fork(self) -> 'WorkingCopy':
         """Return a copy of the data for a rule in mode ``audit``.

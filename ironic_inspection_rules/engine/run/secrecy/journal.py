@@ -47,10 +47,9 @@ class Journal:
         self.withheld: list[engine_change.Change] = []
         self._ports = ports
         # The changes of all rules, including sensitive rules, in the order in
-        # which they were made. The property "length" counts them, and blame()
-        # finds the last rule in them.
-        self._made: list[engine_change.Change] = []
-        # The current action, which enter() sets.
+        # which they were made.
+        self._all_changes: list[engine_change.Change] = []
+        # The current action, which begin_action() sets.
         self._rule: model.Rule | None = None
         self._action = ''
         # Whether to mask secrets in what the action records.
@@ -58,7 +57,9 @@ class Journal:
         # Whether the rule is sensitive, so that its changes are withheld.
         self._is_rule_sensitive = False
 
-    def enter(self, rule: model.Rule, action: str, masked: bool) -> None:
+    def begin_action(
+        self, rule: model.Rule, action: str, masked: bool
+    ) -> None:
         """Begin an action: all following records belong to this action.
 
         :param action: the op of the action, e.g. ``set-attribute``.
@@ -79,9 +80,9 @@ class Journal:
         return fork
 
     @property
-    def length(self) -> int:
+    def change_count(self) -> int:
         """The number of changes, including those of sensitive rules."""
-        return len(self._made)
+        return len(self._all_changes)
 
     @property
     def port_names(self) -> list[str]:
@@ -115,18 +116,18 @@ class Journal:
             return None
         last_change = changes[-1]
         rule = typing.cast(model.Rule, last_change.rule)
-        reason: str | None = str(exc)
-        cause: Exception | None = exc
+        cause: Exception | None = None
         if rule.sensitive:
             # Nobody may see what a sensitive rule reads or sets.
             reason = None
-            cause = None
         elif any(_is_value_hidden(change) for change in changes):
             # The message of the error may contain a hidden value.
             reason = _(
                 'what it sets has a secret, or a value of a sensitive rule'
             )
-            cause = None
+        else:
+            reason = str(exc)
+            cause = exc
         error = exceptions.RuleError(
             rule.uuid, disclosure.label(rule), last_change.action, reason
         )
@@ -145,7 +146,7 @@ class Journal:
         """
         changes_of_object = [
             change
-            for change in self._made
+            for change in self._all_changes
             if change.object == name and change.rule is not None
         ]
         places = [data_path.parse(attribute) for attribute in attributes]
@@ -275,7 +276,7 @@ class Journal:
 
     def _add(self, change: engine_change.Change) -> None:
         """Add a change; withhold it if the rule is sensitive."""
-        self._made.append(change)
+        self._all_changes.append(change)
         if self._is_rule_sensitive:
             self.withheld.append(change)
         else:
@@ -297,21 +298,17 @@ class Journal:
         :param op: ``add``, ``replace`` or ``remove``.
         :param root: ``node``, ``plugin_data`` or ``traits``; or ``ports``, for
             which the path begins with the index of the port.
-        :param value: the new value; it is ignored for ``remove``.
-        :param before: the previous value; it is ignored for ``add``.
+        :param value: the new value; None for ``remove``.
+        :param before: the previous value; None for ``add``, except of a trait.
         :param part: the path of the part that the rule has set, if it is only
             a part of the value.
         """
         if root != engine_change.TRAITS:
             # Do not mask None if it only says that there is no value. Below a
             # secret, None would be masked too, as if there was a secret.
-            if op == 'remove':
-                value = None
-            else:
+            if op != 'remove':
                 value = self._disclose(path, value)
-            if op == 'add':
-                before = None
-            else:
+            if op != 'add':
                 before = self._disclose(path, before)
         name = root
         uuid = None

@@ -75,7 +75,7 @@ class PlacesTestCase(base.TestCase):
     @staticmethod
     def of_sensitive(*names):
         made = journal.Journal()
-        made.enter(
+        made.begin_action(
             model.Rule(uuid='s', sensitive=True, actions=()),
             'set-attribute',
             masked=True,

@@ -75,7 +75,7 @@ class ConfirmedTestCase(base.TestCase):
     def test_only_so_many_are_noted_but_of_a_sensitive_rule(self):
         for rule, noted in ((OPEN, (1000, 0)), (SENSITIVE, (0, 1100))):
             target = make(node={'extra': {'size': 1}})
-            target.journal.enter(rule, 'set-attribute', masked=True)
+            target.journal.begin_action(rule, 'set-attribute', masked=True)
 
             for _number in range(1100):
                 target.set('node', ('extra', 'size'), 1)
@@ -363,7 +363,7 @@ class ChangeTestCase(base.TestCase):
 
     def test_what_a_sensitive_rule_sets_is_withheld(self):
         changed = make(node={'traits': ['CUSTOM_OLD']})
-        changed.journal.enter(SENSITIVE, 'set-traits', masked=False)
+        changed.journal.begin_action(SENSITIVE, 'set-traits', masked=False)
 
         changed.set_traits(['CUSTOM_NEW'])
         changed.set('node', ('extra',), 'value')

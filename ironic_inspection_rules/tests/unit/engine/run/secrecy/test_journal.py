@@ -36,7 +36,7 @@ class TraitTestCase(base.TestCase):
         )
 
     def test_what_a_sensitive_rule_sets_is_no_change_that_is_shown(self):
-        self.journal.enter(SENSITIVE, 'add-trait', masked=True)
+        self.journal.begin_action(SENSITIVE, 'add-trait', masked=True)
         self.journal.record_traits([], ['A'])
         self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
         self.assertNotIn('A', self.journal.log('info', 'A'))
@@ -47,10 +47,10 @@ class TraitTestCase(base.TestCase):
         self.assertEqual(
             ['/A', '/A'], [each.path for each in self.journal.withheld]
         )
-        self.journal.enter(OPEN, 'set-traits', masked=True)
+        self.journal.begin_action(OPEN, 'set-traits', masked=True)
         self.journal.record_traits(['A'], [])
         self.assertEqual([('remove', '/A', None, 'A', ('A',))], self.changes())
-        self.assertEqual(2, self.journal.length)
+        self.assertEqual(2, self.journal.change_count)
 
     def test_a_trait_that_is_there_is_confirmed(self):
         self.journal.confirm(engine_change.TRAITS, ('A',), 'A')
@@ -87,7 +87,7 @@ class ChangeTestCase(base.TestCase):
     def test_secrets_are_masked_by_their_names(self):
         for masked, shown in ((True, '******'), (False, 'x')):
             journal = engine_journal.Journal([])
-            journal.enter(OPEN, 'set-attribute', masked)
+            journal.begin_action(OPEN, 'set-attribute', masked)
             journal.record(
                 'replace', {}, 'node', ('extra', 'password'), 'x', 'x'
             )
@@ -97,7 +97,7 @@ class ChangeTestCase(base.TestCase):
     def test_it_blames_who_changed_an_attribute_or_else_the_object(self):
         journal = engine_journal.Journal([])
         for rule, name in ((OPEN, 'name'), (OTHER, 'driver'), (OPEN, 'owner')):
-            journal.enter(rule, f'set-{name}', masked=True)
+            journal.begin_action(rule, f'set-{name}', masked=True)
             journal.record('add', {}, 'node', (name,), 'x')
         exc = ValueError('why')
         for attributes, rule, op in (
@@ -120,7 +120,7 @@ class ChangeTestCase(base.TestCase):
             (OTHER, ('properties', 'vendor')),
             (OTHER, ('owner',)),
         ):
-            journal.enter(rule, 'set-attribute', masked=True)
+            journal.begin_action(rule, 'set-attribute', masked=True)
             journal.record('add', {}, 'node', path, 'x')
 
         def blamed():
@@ -129,7 +129,7 @@ class ChangeTestCase(base.TestCase):
             ).rule
 
         self.assertEqual(OPEN.uuid, blamed())
-        journal.enter(OTHER, 'set-attribute', masked=True)
+        journal.begin_action(OTHER, 'set-attribute', masked=True)
         journal.record('replace', {}, 'node', ('properties',), {})
         self.assertEqual(OTHER.uuid, blamed())
 
@@ -140,7 +140,7 @@ class ChangeTestCase(base.TestCase):
             (SENSITIVE, 'name', ('name',)),
             (OPEN, 'info', ('driver_info', 'password')),
         ):
-            journal.enter(rule, f'set-{name}', masked=True)
+            journal.begin_action(rule, f'set-{name}', masked=True)
             journal.record('add', {}, 'node', path, 'x')
         error = journal.blame('node', ['name'], ValueError('x'))
         self.assertEqual(('sensitive', None), (error.rule, error.reason))
