@@ -106,14 +106,14 @@ class AttributeAction(plugin.Action):
         :param target: the data of the machine, to be changed.
         :param port_id: MAC address or UUID of the port; None for the node.
         """
-        root, path_of_root = self.place(target, path, port_id)
+        root, path_below_root = self.place(target, path, port_id)
         is_whole_attribute = len(path) == 1
         if is_whole_attribute:
             # Reading null gives the default.
             default = schema.read_value(path, None, self.TABLE)
-            target.set(root, path_of_root, default)
+            target.set(root, path_below_root, default)
         else:
-            target.unset(root, path_of_root)
+            target.unset(root, path_below_root)
 
     def _declare_write(
         self,
@@ -135,18 +135,13 @@ class AttributeAction(plugin.Action):
         if self.TABLE is schema.PORT:
             kind = 'port'
         path = arguments['path']
-        value_afterwards = value
-        if not extends:
-            # Declare what later rules read: the converted value, or the
-            # default if the attribute is removed.
-            value_afterwards = schema.value_afterwards(path, value, self.TABLE)
-        return plugin.Write(
-            kind,
-            path,
-            value_afterwards,
-            extends,
-            owner=arguments.get('port_id'),
-        )
+        owner = arguments.get('port_id')
+        if extends:
+            return plugin.Write(kind, path, value, extends=True, owner=owner)
+        # Declare what later rules read: the converted value, or the default if
+        # the attribute is removed.
+        value_afterwards = schema.value_afterwards(path, value, self.TABLE)
+        return plugin.Write(kind, path, value_afterwards, owner=owner)
 
 
 class _Set(AttributeAction):
@@ -191,13 +186,13 @@ class _Set(AttributeAction):
             the attribute, if it cannot have the value, or if the node has no
             such port.
         """
-        root, path_of_root = self.place(target, path, port_id)
+        root, path_below_root = self.place(target, path, port_id)
         # For example, "yes" becomes True for a boolean attribute.
         converted = schema.read_value(path, value, self.TABLE)
         if root == plugin.NODE:
             # Ports have no capabilities.
             schema.check_capabilities(path, converted)
-        target.set(root, path_of_root, converted)
+        target.set(root, path_below_root, converted)
 
     def _undo_set(
         self,
@@ -325,13 +320,13 @@ class _Extend(AttributeAction):
         :raises: :class:`.exceptions.OperationError` if the path does not lead
             into an attribute or to a list, or if the node has no such port.
         """
-        root, path_of_root = self.place(target, path, port_id)
+        root, path_below_root = self.place(target, path, port_id)
         self._check_may_be_list(path)
         if root == plugin.NODE:
             # Reject the path to the capabilities, which must not become a
             # list.
             schema.check_capabilities(path, [value])
-        target.extend(root, path_of_root, value, unique)
+        target.extend(root, path_below_root, value, unique)
 
 
 class ExtendAttribute(_Extend):
@@ -352,8 +347,8 @@ class ExtendAttribute(_Extend):
         self, target: Target, path: data_path.Path, value: typing.Any
     ) -> None:
         """Remove the value from the list."""
-        root, path_of_root = self.place(target, path)
-        target.discard(root, path_of_root, value)
+        root, path_below_root = self.place(target, path)
+        target.discard(root, path_below_root, value)
 
 
 class ExtendPortAttribute(_Extend):
@@ -381,8 +376,8 @@ class ExtendPortAttribute(_Extend):
     ) -> None:
         """Remove the value from the list."""
         if target.has_port(port_id):
-            root, path_of_root = self.place(target, path, port_id)
-            target.discard(root, path_of_root, value)
+            root, path_below_root = self.place(target, path, port_id)
+            target.discard(root, path_below_root, value)
 
 
 class _Delete(AttributeAction):

@@ -126,10 +126,12 @@ class SetCapability(plugin.Action):
             replacement fields is left out when a rule is created.
         """
         for argument, text in arguments.items():
-            is_valid = bool(text.strip()) and ',' not in text
-            if argument == 'name' and ':' in text:
-                is_valid = False
-            if not is_valid:
+            separators = {','}
+            if argument == 'name':
+                separators = {',', ':'}
+            has_separator = not separators.isdisjoint(text)
+            is_empty = not text.strip()
+            if has_separator or is_empty:
                 yield argument, _('"%s" cannot be part of a capability') % text
 
     def __call__(self, target: Target, name: str, value: str) -> None:

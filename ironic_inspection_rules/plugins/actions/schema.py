@@ -331,23 +331,31 @@ def list_cases(
         form = (attribute.kind, attribute.longest, attribute.is_removable)
         names_by_form.setdefault(form, []).append(name)
     for (kind, longest, is_removable), names in names_by_form.items():
-        # The schemas of the value; it must match one of them.
-        schemas = []
-        for schema_of_kind in KINDS[kind].schemas:
-            if kind in TEXT_KINDS:
-                schemas.append({**schema_of_kind, 'maxLength': longest})
-            else:
-                schemas.append(schema_of_kind)
-        # A value with a replacement field may become any value.
-        schemas.append(engine_schema.VARIES)
-        # The cleanup value may always be null, which means that there is none.
-        cleanup_schema = engine_schema.any_of(*schemas, engine_schema.NULL)
-        if is_removable:
-            # Null removes the attribute.
-            schemas.append(engine_schema.NULL)
-        value_schema = engine_schema.any_of(*schemas)
+        schemas = _list_schemas(kind, longest)
+        schema = engine_schema.any_of(*schemas)
+        schema_or_null = engine_schema.any_of(*schemas, engine_schema.NULL)
         pattern = f'^/?{engine_schema.match_names(names)}{engine_schema.END}'
-        yield pattern, value_schema, cleanup_schema
+        # The cleanup value may always be null, which means that there is none.
+        if is_removable:
+            # Null as the value removes the attribute.
+            yield pattern, schema_or_null, schema_or_null
+        else:
+            yield pattern, schema, schema_or_null
+
+
+def _list_schemas(kind: str, longest: int) -> list[dict[str, typing.Any]]:
+    """Return JSON schemas, one of which a value of a kind must match.
+
+    :param longest: the maximum length of the value, if it is text.
+    """
+    schemas = []
+    for schema_of_kind in KINDS[kind].schemas:
+        if kind in TEXT_KINDS:
+            schemas.append({**schema_of_kind, 'maxLength': longest})
+        else:
+            schemas.append(schema_of_kind)
+    # A value with a replacement field may become any value.
+    return [*schemas, engine_schema.VARIES]
 
 
 def check_path(
@@ -431,17 +439,16 @@ def value_afterwards(
     """
     if not isinstance(path, str) or interpolation.fields([path, value]):
         return value
-    written = value
-    if value is data_path.ABSENT:
-        # Reading null gives the default.
-        written = None
     try:
         tokens = data_path.parse(path)
         is_inside_attribute = len(tokens) > 1
         if is_inside_attribute:
             return value
         check_path(tokens, table)
-        return read_value(tokens, written, table)
+        if value is data_path.ABSENT:
+            # Reading null gives the default.
+            return read_value(tokens, None, table)
+        return read_value(tokens, value, table)
     except exceptions.OperationError:
         # The validation of the rule reports the error.
         return value

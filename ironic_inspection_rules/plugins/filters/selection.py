@@ -30,7 +30,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.filters import sequence
 
 Test = typing.Callable[[typing.Any], bool]
-"""Returns whether a condition holds for a value."""
+"""Returns whether a condition with its operand holds for a value."""
 
 
 class _Select(plugin.Filter):
@@ -89,9 +89,11 @@ class _Select(plugin.Filter):
             operand and has none, or rejects its operand.
         """
         operand = arguments.get('value', data_path.ABSENT)
-        # Call this only for its errors, so that an invalid rule is rejected
+        op = _list_usable_conditions()[arguments['op']]
+        # Call these only for their errors, so that an invalid rule is rejected
         # when it is created.
-        _make_test(arguments['op'], operand, budget.UNLIMITED)
+        test = _make_test(op, operand, budget.UNLIMITED)
+        _holds_for_missing(op, test)
         return super().bind(arguments)
 
     def choose(
@@ -99,7 +101,7 @@ class _Select(plugin.Filter):
         allowance: budget.Budget,
         items: sequence.Items,
         values: sequence.Items,
-        op: str,
+        name: str,
         operand: typing.Any,
     ) -> sequence.Items:
         """Return the items for which the condition holds.
@@ -113,11 +115,13 @@ class _Select(plugin.Filter):
         :param allowance: the budget, which is charged for every item.
         :param values: the tested value of each item: the item itself, or an
             attribute of it.
-        :param op: the name of the condition.
+        :param name: the name of the condition.
         :param operand: the value to compare with; ABSENT for a condition that
             takes only one value.
         """
-        test, holds_for_missing = _make_test(op, operand, allowance)
+        op = _list_usable_conditions()[name]
+        test = _make_test(op, operand, allowance)
+        holds_for_missing = _holds_for_missing(op, test)
         chosen = []
         allowance.spend(len(items))
         for item, value in zip(items, values, strict=True):
@@ -245,53 +249,35 @@ def _convert_literal(
     return {parameter.name: engine_arguments.convert(operand, parameter)}
 
 
+def _holds_for_missing(op: registry.Op, test: Test) -> bool:
+    """Return whether a condition holds for an item without the attribute."""
+    if op.plugin.SEES_MISSING:
+        # "exists" distinguishes a missing value from null.
+        return test(data_path.ABSENT)
+    if op.plugin.ACCEPTS_MISSING:
+        # For "is-none" and others, a missing value counts as null.
+        return test(None)
+    # Any other condition is false for a missing value.
+    return False
+
+
 def _make_test(
-    name: str, operand: typing.Any, allowance: budget.Budget
-) -> tuple[Test, bool]:
+    op: registry.Op, operand: typing.Any, allowance: budget.Budget
+) -> Test:
     """Build the function that tests one value with a condition.
 
     For ``ge`` and 64, it returns whether a value is at least 64.
 
-    :param name: the name of the condition.
     :param operand: the value to compare with; ABSENT for a condition that
         takes only one value.
     :param allowance: the budget that a slow condition charges.
-    :returns: the function; and the result for a missing value, for which the
-        caller does not call the function.
     :raises: :class:`.exceptions.OperationError` if the condition needs an
         operand, or rejects this one.
     """
-    op = _list_usable_conditions()[name]
     parameter = _find_operand_parameter(op)
     needs_operand = parameter is not None and parameter.required
     if needs_operand and operand is data_path.ABSENT:
-        raise exceptions.OperationError(_('%s takes a value') % name)
-    test = _bind_operand(op, parameter, operand, allowance)
-    if op.plugin.SEES_MISSING:
-        # "exists" distinguishes a missing value from null.
-        return test, test(data_path.ABSENT)
-    if op.plugin.ACCEPTS_MISSING:
-        # For "is-none" and others, a missing value counts as null.
-        return test, test(None)
-    # Any other condition is false for a missing value.
-    return test, False
-
-
-def _bind_operand(
-    op: registry.Op,
-    parameter: engine_arguments.Argument | None,
-    operand: typing.Any,
-    allowance: budget.Budget,
-) -> Test:
-    """Return the condition as a function that only takes the tested value.
-
-    :param op: the condition.
-    :param parameter: the parameter that gets the operand, or None.
-    :param operand: the value to compare with; ABSENT for none.
-    :param allowance: the budget that a slow condition charges.
-    :raises: :class:`.exceptions.OperationError` if the condition rejects the
-        operand.
-    """
+        raise exceptions.OperationError(_('%s takes a value') % op.name)
     first_arguments = []
     if op.plugin.PAYS:
         # A condition that charges for its own work gets the budget first.
@@ -303,7 +289,7 @@ def _bind_operand(
         compare = op.relation()
         if compare is None:
             compare = functools.partial(op.bind({}), *first_arguments)
-        return functools.partial(_compare_with, compare, operand)
+        return functools.partial(_compare_with_operand, compare, operand)
     # The condition takes the tested value, and perhaps the operand, which is
     # bound here.
     bound_arguments = {}
@@ -312,7 +298,7 @@ def _bind_operand(
     return functools.partial(op.bind(bound_arguments), *first_arguments)
 
 
-def _compare_with(
+def _compare_with_operand(
     compare: typing.Callable[..., typing.Any],
     operand: typing.Any,
     value: typing.Any,
