@@ -28,6 +28,7 @@ from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.kit.authoring.checks import wanted_values
+from ironic_inspection_rules.rule_file import file_rule
 
 Rule = checked_rule.CheckedRule
 
@@ -144,14 +145,19 @@ class _WritingRule:
         self._conditions_of_actions: dict[
             str, list[exclusion.ComparedCondition]
         ] = {}
-        for action in rule.actions:
+        for position, action in enumerate(rule.actions):
             # The "when" of an action with a loop is checked per item. The
             # action may run for another item, so it cannot exclude other
             # actions.
             if not action.loops:
-                conditions = list(
-                    map(exclusion.ComparedCondition, action.inner)
-                )
+                # Actions of the rule itself run before a "when" is decided.
+                before = rule.actions[:position]
+                conditions = [
+                    _condition_after(
+                        exclusion.ComparedCondition(operation), before
+                    )
+                    for operation in action.inner
+                ]
                 self._conditions_of_actions[action.pointer] = conditions
 
     def find_wanted_values(
@@ -265,9 +271,11 @@ class _WritingRule:
                 return False
             return not exclusion.exclude(later_conditions, undecided)
         # The later write never follows this write. The order decides only if
-        # this write may not follow the later write either.
+        # this write may not follow the later write either. A group is skipped:
+        # it may hold because of its conditions on other fields.
         return undecided is None or any(
-            condition.overwritten for condition in undecided
+            condition.overwritten and not condition.inner
+            for condition in undecided
         )
 
     def _affects(self, other: '_WritingRule') -> bool:
@@ -307,8 +315,15 @@ class _WritingRule:
         after = self._after(write.pointer)
         undecided = []
         for condition in conditions:
-            if other._sees_other_data(condition, other_write):
+            if condition in other._conditions and other._decides_first:
+                # The rule is decided before any rule of its phase acts.
                 undecided.append(condition)
+                continue
+            if condition.overwritten:
+                # Actions of its own rule may change what the condition reads.
+                undecided.append(
+                    _condition_after(condition, self.rule.actions)
+                )
                 continue
             results = list(
                 map(after.decides, other._conditions_to_decide(condition))
@@ -317,7 +332,9 @@ class _WritingRule:
                 return None
             # None stands for a result that depends on the machine.
             if None in results:
-                undecided.append(_condition_after(condition, after))
+                undecided.append(
+                    _condition_after(condition, self.rule.actions)
+                )
         return undecided
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
@@ -346,33 +363,6 @@ class _WritingRule:
             ]
         return self._conditions_after[pointer]
 
-    def _sees_other_data(
-        self, condition: exclusion.ComparedCondition, write: ActionEffect
-    ) -> bool:
-        """Return whether a condition may not see what earlier rules left.
-
-        This happens if it is decided before the earlier rules act, or after
-        actions of its own rule that may change the fields that it reads.
-
-        :param condition: a condition of the rule, or of the ``when`` of an
-            action.
-        :param write: a write of that action.
-        """
-        if condition in self._conditions:
-            # This is a condition of the rule itself. The rule may be decided
-            # before any rule of its phase acts.
-            return self._decides_first
-        fields_read: list[interpolation.Field] = []
-        for operation in condition.operation.all:
-            fields_read += effects.fields_of_operation(operation)
-        # Actions of the rule itself run before a "when" is decided.
-        for action in self.rule.actions:
-            if action.pointer == write.pointer:
-                break
-            if effects.may_change(action, fields_read):
-                return True
-        return False
-
     def _conditions_of(
         self, write: ActionEffect
     ) -> list[exclusion.ComparedCondition]:
@@ -398,21 +388,23 @@ def _is_written(
 
 
 def _condition_after(
-    condition: exclusion.ComparedCondition, after: aftermath.Aftermath
+    condition: exclusion.ComparedCondition,
+    actions: Sequence[file_rule.Operation],
 ) -> exclusion.ComparedCondition:
-    """Return a condition as a statement about the data before another rule.
+    """Return a condition as a statement about the data before some actions.
 
-    :param after: the data that the other rule leaves before the condition is
-        decided.
+    It says nothing about fields that the actions may change.
+
+    :param condition: a condition that is decided after the actions.
     """
-    if condition.inner:
-        # A group may hold because of its conditions on other fields.
-        return condition
-    overwritten = set()
-    for field in effects.fields_of_operation(condition.operation):
-        if field.is_plain and after.knows(field):
-            steps = (str(field.root), *field.steps)
-            overwritten.add(data_path.pointer(steps))
+    overwritten = set(condition.overwritten)
+    for operation in condition.operation.all:
+        for field in effects.fields_of_operation(operation):
+            if field.is_plain and any(
+                effects.may_change(action, [field]) for action in actions
+            ):
+                steps = (str(field.root), *field.steps)
+                overwritten.add(data_path.pointer(steps))
     if not overwritten:
         return condition
     return exclusion.ComparedCondition(condition.operation, overwritten)

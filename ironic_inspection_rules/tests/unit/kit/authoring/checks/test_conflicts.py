@@ -707,6 +707,44 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
             ),
         )
 
+    def test_a_field_that_may_be_written_excludes_no_rule(self):
+        one, two = STATE.format('eq', 1), STATE.format('eq', 2)
+        missing_or_less = (
+            f'{{op: any-of, conditions: [{MISSING}, '
+            f'{self.compares("lt", "xy")}]}}'
+        )
+        for condition, action, other in (
+            (one, SET.format('/x', '"{plugin_data.y}"'), two),
+            (one, self.write_x(2, 'loop: "{ports}"'), two),
+            (one, SET.format('/x', 2), missing_or_less),
+        ):
+            self.assertEqual(
+                1,
+                self.conflicts(
+                    (condition, self.writes(1, action)),
+                    (other, self.writes(2)),
+                ),
+                (condition, action, other),
+            )
+
+    def test_an_action_sees_what_its_rule_has_written(self):
+        one, two = STATE.format('eq', 1), STATE.format('eq', 2)
+        writes_if_two = (
+            '{op: set-plugin-data, args: {path: /a, value: 2}, '
+            f'when: [{two}]}}'
+        )
+        for actions, expected in (
+            ([SET.format('/x', 2), writes_if_two], 1),
+            ([SET.format('/x', '"{plugin_data.y}"'), writes_if_two], 1),
+            ([SET.format('/y', 2), writes_if_two], 0),
+            ([writes_if_two, SET.format('/y', 2)], 0),
+        ):
+            self.assertEqual(
+                expected,
+                self.conflicts((one, self.writes(1)), ('', actions)),
+                actions,
+            )
+
     def test_what_may_not_be_written_decides_nothing(self):
         one = (STATE.format('eq', 1), self.writes(2))
         for action in (
