@@ -66,8 +66,11 @@ class RedfishInspection:
             of_inspection=self.properties,
         )
         # The node and the inspection get separate copies, because rules change
-        # the mapping of the node, and Ironic that of the inspection.
-        if merged != node.properties:
+        # the mapping of the node, and Ironic that of the inspection. Until the
+        # node is saved, both have one mapping. Saving the node then loses what
+        # the inspection has added, because nothing was assigned to it.
+        is_shared = node.properties is self.properties
+        if is_shared or merged != node.properties:
             node.properties = copy.deepcopy(merged)
         # This mapping must be changed in place, because Ironic's code refers
         # to it by a local variable.

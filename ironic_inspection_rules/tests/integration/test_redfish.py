@@ -176,6 +176,27 @@ class PreprocessTestCase(RedfishTestCase):
         )
 
 
+class PreprocessLastTestCase(RedfishTestCase):
+    """The hook as the last one in the list of redfish."""
+
+    overrides = {
+        'redfish': {
+            'inspection_hooks': '$default_inspection_hooks,inspection-rules'
+        }
+    }
+
+    def test_what_was_found_stays(self) -> None:
+        self.create_rule(
+            action('set-attribute', '/extra/vendor', 'Example'),
+            phase='preprocess',
+        )
+        node = self.inspect_redfish()
+        self.assert_inspected(node)
+        self.assertEqual({'vendor': 'Example'}, node['extra'])
+        self.assertEqual(16384, node['properties']['memory_mb'])
+        self.assertEqual(464, node['properties']['local_gb'])
+
+
 class UnsupportedTestCase(RedfishTestCase):
     """``supported_interfaces`` leaves redfish out."""
 

@@ -80,6 +80,16 @@ class ReconcilePropertiesTestCase(base.GlueTestCase):
 
         self.assertEqual({'old': 1, 'kept': 1, 'memory_mb': 4096}, self.seen)
 
+    def test_what_was_found_stays_where_rules_save_something_else(self):
+        def step(node):
+            self.inspection.reconcile_properties(node)
+            self.save_something_else(node)
+            self.inspection.reconcile_properties(node)
+
+        self.assertEqual(
+            {'old': 1, 'kept': 1, 'memory_mb': 4096}, self.inspect(step)
+        )
+
     def test_what_is_found_between_two_phases_stays(self):
         self.assertEqual(
             {'cpu_arch': 'x86_64', 'last': 1},
