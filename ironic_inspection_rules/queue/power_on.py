@@ -163,15 +163,7 @@ class Throttle:
                 # hold() returns False while another host holds the lock.
                 while not lock.hold():
                     self._sleep(HEARTBEAT)
-                end = time.monotonic() + self._interval
-                remaining = end - time.monotonic()
-                while remaining > 0:
-                    self._sleep(min(HEARTBEAT, remaining))
-                    # This renews the lease. It raises an error if another host
-                    # may have had the lock; the next attempt then waits for a
-                    # whole interval again.
-                    lock.hold()
-                    remaining = end - time.monotonic()
+                self._keep_lock(lock)
                 # The end of this block releases nothing after this: the caller
                 # gets the lock, and releases it after it has claimed a
                 # request.
@@ -189,6 +181,20 @@ class Throttle:
                 )
                 % watchdog.one_line_reason(exc)
             ) from exc
+
+    def _keep_lock(self, lock: coordinator.LeasedLock) -> None:
+        """Renew the lock of all hosts until the interval is over.
+
+        :raises: Stopping if the process stops; an error of the lock if another
+            host may have had it. The next attempt then waits for a whole
+            interval again.
+        """
+        end = time.monotonic() + self._interval
+        remaining = self._interval
+        while remaining > 0:
+            self._sleep(min(HEARTBEAT, remaining))
+            lock.hold()
+            remaining = end - time.monotonic()
 
     def _sleep(self, seconds: float) -> None:
         """Wait for a number of seconds.

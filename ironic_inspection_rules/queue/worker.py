@@ -306,9 +306,9 @@ class Worker:
             if not self._stop.is_set():
                 self._may_have_request.wait(self._settings.get_timeout)
             return
-        self._begin(request)
+        self._start_delivery(request)
 
-    def _begin(self, request: queue_request.Request) -> None:
+    def _start_delivery(self, request: queue_request.Request) -> None:
         """Start the thread of a delivery, which already has a slot.
 
         A request at its last attempt is delivered alone: this method waits
@@ -319,14 +319,8 @@ class Worker:
         """
         ongoing = _OngoingDelivery(request, time.monotonic())
         self._in_progress[request.delivery] = ongoing
-        # A request at its last attempt may have killed the processes of its
-        # earlier attempts. If it killed this process as well, all deliveries
-        # in progress would lose an attempt, so it is delivered alone. A
-        # request without earlier attempts has not killed a process, even if
-        # "max_attempts" is one.
-        has_one_left = request.attempts == self._settings.max_attempts - 1
-        is_at_last_attempt = has_one_left and request.attempts > 0
-        if is_at_last_attempt:
+        must_be_alone = self._must_be_delivered_alone(request)
+        if must_be_alone:
             self._hold_until(self._has_one_delivery)
             # The time limit is for the work, not for the wait.
             ongoing.since = time.monotonic()
@@ -348,8 +342,19 @@ class Worker:
             )
             self._stop.wait(interval)
             return
-        if is_at_last_attempt:
+        if must_be_alone:
             self._hold_until(functools.partial(self._is_done, ongoing))
+
+    def _must_be_delivered_alone(self, request: queue_request.Request) -> bool:
+        """Return whether a request is at its last attempt, but not its first.
+
+        It may have killed the processes of its earlier attempts. If it killed
+        this process as well, all deliveries in progress would lose an attempt.
+        A request without earlier attempts has not killed a process, even if
+        "max_attempts" is one.
+        """
+        has_one_left = request.attempts == self._settings.max_attempts - 1
+        return has_one_left and request.attempts > 0
 
     def _has_one_delivery(self) -> bool:
         return len(self._in_progress) == 1
