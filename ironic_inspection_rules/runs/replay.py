@@ -165,7 +165,7 @@ class Past:
             'matched': matched,
         }
 
-    def again(
+    def repeat(
         self, plans: Plans, limits: Mapping[str, budget.Limits]
     ) -> tuple[Ends, str | None]:
         """Repeat the inspection with the rules of its time.
@@ -207,11 +207,7 @@ class Past:
         record_then = self._document['phases'][phase]
         # The time that the phase took, 0.0 here, is not compared.
         record_now = phase_record.of_phase(end.outcome, 0.0)
-        error_then = None
-        kept_error = self.error(phase)
-        # A replay saves nothing, so it cannot repeat an error of saving.
-        if kept_error is not None and not kept_error['saving']:
-            error_then = kept_error['text']
+        error_then = self._find_repeatable_error(phase)
         error_now = None
         if end.outcome.error:
             error_now = str(end.outcome.error)
@@ -235,6 +231,18 @@ class Past:
             'phase': phase,
             'what': '; '.join(differences),
         }
+
+    def _find_repeatable_error(self, phase: str) -> str | None:
+        """Return the text of the error with which the rules of a phase ended.
+
+        :returns: None if they ended without an error, or with one of saving: a
+            replay saves nothing, so it cannot repeat such an error.
+        """
+        kept_error = self.error(phase)
+        if kept_error is None or kept_error['saving']:
+            return None
+        text: str = kept_error['text']
+        return text
 
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
         """Check that a difference has no reason outside of the kept data.
@@ -279,7 +287,10 @@ def _describe_other_matches(
 
 
 def compare(
-    past: Past, base: Ends, plans: Plans, limits: Mapping[str, budget.Limits]
+    past: Past,
+    ends_then: Ends,
+    plans: Plans,
+    limits: Mapping[str, budget.Limits],
 ) -> Data:
     """Run other rules on a kept inspection, and compare the results.
 
@@ -288,7 +299,7 @@ def compare(
         {'result': 'ok', 'error': None, 'matched': [UUID], 'differs': True,
          'changes': [{'object': 'node', 'path': '/extra/rack', …}]}
 
-    :param base: the ends of the phases with the rules of its time.
+    :param ends_then: the ends of the phases with the rules of its time.
     :param plans: the other rules, by phase.
     :param limits: the limits of every phase.
     :returns: how the inspection ends with the other rules; the UUIDs of the
@@ -297,10 +308,10 @@ def compare(
         machine or the error ``differs``.
     :raises: Incomparable if the result depends on unknown data.
     """
-    ends = _run_phases(past, base, plans, limits)
+    ends = _run_phases(past, ends_then, plans, limits)
     # Compare the machine at the end of the last phase that both have run.
     last_phase = list(ends)[-1]
-    end_then = base[last_phase]
+    end_then = ends_then[last_phase]
     end_now = ends[last_phase]
     differences = difference.between(
         end_then.facts, end_now.facts, end_then.facts.ports
@@ -330,14 +341,17 @@ def compare(
 
 
 def _run_phases(
-    past: Past, base: Ends, plans: Plans, limits: Mapping[str, budget.Limits]
+    past: Past,
+    ends_then: Ends,
+    plans: Plans,
+    limits: Mapping[str, budget.Limits],
 ) -> Ends:
     """Run the phases of a kept inspection with other rules, up to an error.
 
     Every phase gets its kept facts. The changes that the other rules made in
     the previous phase are added to them.
 
-    :param base: the ends of the phases with the rules of its time.
+    :param ends_then: the ends of the phases with the rules of its time.
     :param plans: the other rules, by phase.
     :returns: the ends with the other rules, in the order of the phases; at
         least one.
@@ -345,12 +359,12 @@ def _run_phases(
     """
     ends: Ends = {}
     phase_before: str | None = None
-    for phase in base:
+    for phase in ends_then:
         facts = past.facts(phase, plans)
         if phase_before is not None:
             facts = _add_other_changes(
                 facts,
-                then=base[phase_before].facts,
+                then=ends_then[phase_before].facts,
                 now=ends[phase_before].facts,
             )
         ends[phase] = _run_phase(ends, plans, phase, facts, limits)

@@ -208,7 +208,7 @@ class _Replay:
             plans_then[phase] = plans_of_revision[phase]
         # How every phase of the repeated run ends, and a text that says how
         # the repeated run ends differently; None if it ends as it did then.
-        ends, deviation = past.again(plans_then, rules.limits)
+        ends, deviation = past.repeat(plans_then, rules.limits)
         if self.plans is None:
             # There are no rules to try. Only answer how the repeated run ends.
             return {

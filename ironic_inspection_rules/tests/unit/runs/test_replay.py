@@ -103,11 +103,11 @@ class ReplayTestCase(base.TestCase):
         return replay.Past(copy.deepcopy(document), lambda: previous)
 
     def again(self, document, *rules):
-        return self.past(document).again(self.plans(*rules), budget.BY_PHASE)
+        return self.past(document).repeat(self.plans(*rules), budget.BY_PHASE)
 
     def otherwise(self, before, after):
         past = self.past(self.keep(*before))
-        base_ends, told = past.again(self.plans(*before), budget.BY_PHASE)
+        base_ends, told = past.repeat(self.plans(*before), budget.BY_PHASE)
         self.assertIsNone(told)
         return replay.compare(
             past, base_ends, self.plans(*after), budget.BY_PHASE
