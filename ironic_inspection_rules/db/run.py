@@ -50,7 +50,7 @@ _DROP_DATA = (
 
 
 def record_run(
-    connection: sa.Connection, values: Mapping[str, Any], keep: int
+    connection: sa.Connection, values: Mapping[str, Any], keep_runs: int
 ) -> None:
     """Store a run, and remove the oldest runs of the node.
 
@@ -58,15 +58,15 @@ def record_run(
 
     - The run of an earlier attempt of the same inspection is removed. It has
       the same UUID.
-    - The oldest runs are removed if the node has more than ``keep`` runs of
-      their event. Every event is counted separately, so that many
+    - The oldest runs are removed if the node has more than ``keep_runs`` runs
+      of their event. Every event is counted separately, so that many
       reapplications do not remove the last inspection.
     - The remaining runs lose their inventory and plugin data, because only the
       data of the newest run are ever read.
 
     :param values: column values; ``uuid``, ``node_uuid``, ``event``,
         ``result`` and ``phases`` are required.
-    :param keep: maximum number of runs that the node keeps per event,
+    :param keep_runs: maximum number of runs that the node keeps per event,
         including the new run. 0 stores nothing and removes all runs of the
         node.
     """
@@ -80,7 +80,7 @@ def record_run(
     parameters_to_drop_data = []
     for run in runs_of_node:
         is_earlier_attempt = run.uuid == values['uuid']
-        if is_earlier_attempt or kept_counts[run.event] >= keep:
+        if is_earlier_attempt or kept_counts[run.event] >= keep_runs:
             ids_to_remove.append(run.id)
             continue
         kept_counts[run.event] += 1
@@ -92,7 +92,7 @@ def record_run(
         removal.remove_by_id(connection, models.RunRow, ids_to_remove)
     if parameters_to_drop_data:
         connection.execute(_DROP_DATA, parameters_to_drop_data)
-    if keep == 0:
+    if keep_runs == 0:
         return
     error = values.get('error')
     if error is not None:

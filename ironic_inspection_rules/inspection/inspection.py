@@ -202,9 +202,9 @@ class Inspection:
             findings,
             node,
             error,
-            keep=options.keep_runs,
+            keep_runs=options.keep_runs,
             mask=disclosure.is_kept_masked(options.mask_secrets),
-            days=options.keep_history,
+            keep_history=options.keep_history,
         )
 
     def _collect_findings(self) -> history.Findings | None:

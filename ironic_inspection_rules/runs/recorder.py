@@ -126,9 +126,9 @@ def prepare_run(
     findings: history.Findings | None,
     node: typing.Any,
     error: str | None,
-    keep: int,
+    keep_runs: int,
     mask: bool,
-    days: int = 0,
+    keep_history: int = 0,
 ) -> Store:
     """Store the data of a machine, and return a function that stores its run.
 
@@ -142,10 +142,10 @@ def prepare_run(
 
     :param findings: the data of the machine; None if there are none to keep.
     :param error: why the inspection failed; None if it passed.
-    :param keep: how many runs of a node are kept of every event.
+    :param keep_runs: how many runs of a node are kept of every event.
     :param mask: whether to mask secrets in the data.
-    :param days: for how many days the history keeps the data; 0 if there is no
-        history.
+    :param keep_history: for how many days the history keeps the data; 0 if
+        there is no history.
     """
     result = history.OK
     if error is not None:
@@ -162,25 +162,27 @@ def prepare_run(
         'phases': run.phases,
         'places': run.places or None,
     }
-    inspection_of_history = None
+    kept_inspection = None
     try:
-        if findings is not None and error is not None and keep:
+        if findings is not None and error is not None and keep_runs:
             # The digest by which the stored data are found.
             values['content'] = content.store(findings.data(mask))
-        if findings is not None and days:
+        if findings is not None and keep_history:
             document = history.document(findings, values, run.errors, mask)
-            inspection_of_history = history.prepare(run.uuid, node, document)
+            kept_inspection = history.prepare(run.uuid, node, document)
     except db_exc.DBError as exc:
         warn_of_loss(node, exc)
 
-    store_run = functools.partial(db_run.record_run, values=values, keep=keep)
-    if inspection_of_history is None:
+    store_run = functools.partial(
+        db_run.record_run, values=values, keep_runs=keep_runs
+    )
+    if kept_inspection is None:
         return store_run
     store_in_history = functools.partial(
         db_history.record,
-        values=inspection_of_history.values,
-        new_stays=inspection_of_history.new_stays,
-        end_times=inspection_of_history.end_times,
+        values=kept_inspection.values,
+        new_stays=kept_inspection.new_stays,
+        end_times=kept_inspection.end_times,
     )
 
     def store_both(connection: typing.Any) -> None:

@@ -123,7 +123,7 @@ def inspect(turn: int, size: int, days: int) -> float:
     )
     transaction.write(
         recorder.prepare_run(
-            run, findings, NODE, None, 5, mask=True, days=days
+            run, findings, NODE, None, 5, mask=True, keep_history=days
         )
     )
     return time.process_time() - started
