@@ -198,23 +198,34 @@ class Repository:
         # builds one more, but also ends with the newest revision.
         with self._lock:
             while revision != self.snapshot.revision:
-                try:
-                    snapshot = self._build_snapshot(context, revision)
-                except exceptions.Conflict:
-                    # Rows of a table were replaced while it was read. If the
-                    # rule set has not changed, the rows are missing for good.
-                    revision_before = revision
-                    revision = self._read_revision(context)
-                    if revision == revision_before:
-                        raise
-                    continue
-                # If the revision has changed since it was read, it is unknown
-                # to which of the two revisions the rules belong. Then discard
-                # the snapshot, and build one for the newer revision.
-                revision = self._read_revision(context)
-                if revision == snapshot.revision:
-                    self.snapshot = snapshot
+                revision = self._try_to_replace_snapshot(context, revision)
             return self.snapshot
+
+    def _try_to_replace_snapshot(
+        self, context: typing.Any, revision: int
+    ) -> int:
+        """Build a snapshot, and use it unless the rule set has changed.
+
+        :param revision: the revision of the rule set that was read last.
+        :returns: the newest revision. If it is another one, the snapshot was
+            not replaced.
+        :raises: the errors of :meth:`refresh`.
+        """
+        try:
+            snapshot = self._build_snapshot(context, revision)
+        except exceptions.Conflict:
+            # Rows of a table were replaced while it was read. If the rule set
+            # has not changed, the rows are missing for good.
+            newest_revision = self._read_revision(context)
+            if newest_revision == revision:
+                raise
+            return newest_revision
+        # If the revision has changed since it was read, it is unknown to which
+        # of the two revisions the rules belong. Then discard the snapshot.
+        newest_revision = self._read_revision(context)
+        if newest_revision == revision:
+            self.snapshot = snapshot
+        return newest_revision
 
     def _build_snapshot(self, context: typing.Any, revision: int) -> Snapshot:
         """Read the stored rules and tables, and return a snapshot of them.
