@@ -134,12 +134,17 @@ class PartGroups:
         """Join all identities of each part, and so parts that share one."""
         self._parents: dict[part.Identity, part.Identity] = {}
         for member in parts:
-            for identity in member.identities:
+            identities = member.identities
+            for identity in identities:
                 # At first, each identity is a group of its own.
                 self._parents.setdefault(identity, identity)
-                # Join its group to the group of the part's first identity.
-                root = self._find_root(identity)
-                self._parents[root] = self._find_root(member.identities[0])
+            for other in identities[1:]:
+                self._join(other, identities[0])
+
+    def _join(self, identity: part.Identity, to: part.Identity) -> None:
+        """Join the group of an identity to the group of another one."""
+        root = self._find_root(identity)
+        self._parents[root] = self._find_root(to)
 
     def _find_root(self, identity: part.Identity) -> part.Identity:
         """Return the identity that represents the group of an identity.

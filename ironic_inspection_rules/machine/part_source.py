@@ -128,10 +128,11 @@ class PartSource:
             {…}}``.
         """
         for value in self._values_at_path(data):
-            named_items = items_with_names(value)
             if self.whole:
                 # The mapping itself is the part, not a mapping of parts.
                 named_items = [('', value)]
+            else:
+                named_items = items_with_names(value)
             for name, item in named_items:
                 if isinstance(item, Mapping) and self.is_part(name, item):
                     yield name, item

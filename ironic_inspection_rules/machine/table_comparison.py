@@ -122,11 +122,7 @@ def compare(
     :raises: :class:`.exceptions.BudgetExceeded`
     """
     key = expected.key_of_machine(view)
-    # The group of the machine is its own value for the column, because it may
-    # have no row.
-    group = None
-    if by is not None and by in expected.expect:
-        group = group_text(_render_for_machine(expected.expect[by], view))
+    group = _group_of_machine(expected, view, by)
     if key is None or part_identity.is_placeholder(key):
         # Many machines have the same placeholder, so it cannot be a key.
         return ComparedMachine(machine, None, group=group)
@@ -143,6 +139,22 @@ def compare(
     return ComparedMachine(
         machine=machine, key=key, differences=differences, group=group
     )
+
+
+def _group_of_machine(
+    expected: table.Table, view: budget.View, by: str | None
+) -> str | None:
+    """Return the group of a machine, e.g. its rack; None if it is unknown.
+
+    It is the machine's own value for the column, because the machine may have
+    no row.
+
+    :param view: the inspection data of the machine.
+    :param by: the column that groups machines, or None.
+    """
+    if by is None or by not in expected.expect:
+        return None
+    return group_text(_render_for_machine(expected.expect[by], view))
 
 
 def _compare_columns(
