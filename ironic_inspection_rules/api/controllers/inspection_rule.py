@@ -165,32 +165,19 @@ def page(
         ):
             listed_built_in[rule.uuid] = rule
     order = _RuleOrder(context, listed_built_in, filters)
-    if sort_key is None:
-        uuids = order.sort_as_run(descending)
-    elif sort_key == CREATION_ORDER:
-        uuids = order.sort_by_creation(descending)
-    else:
-        uuids = order.sort_by_value(sort_key, descending)
-    if marker is not None:
-        if marker not in uuids:
-            raise ironic_exception.InspectionRuleNotFound(rule=marker)
-        del uuids[: uuids.index(marker) + 1]
-    # So far, only a few fields of all rules were read. Now read the rules of
-    # this page with all fields.
-    rules = _read_rules(context, uuids[:most], listed_built_in)
-    if None not in rules:
-        return rules
-    # A rule was deleted after its UUID was read. Without it, the page would be
-    # too short and look like the last one. Read everything again instead.
-    return page(
-        context,
-        built_in,
-        filters,
-        sort_key=sort_key,
-        descending=descending,
-        most=most,
-        marker=marker,
-    )
+    while True:
+        uuids = order.sort(sort_key, descending)
+        if marker is not None:
+            if marker not in uuids:
+                raise ironic_exception.InspectionRuleNotFound(rule=marker)
+            del uuids[: uuids.index(marker) + 1]
+        # So far, only a few fields of all rules were read. Now read the rules
+        # of this page with all fields.
+        rules = _read_rules(context, uuids[:most], listed_built_in)
+        # If a rule was deleted after its UUID was read, the page would be too
+        # short and look like the last one. Then read everything again.
+        if None not in rules:
+            return rules
 
 
 def _read_rules(
@@ -226,6 +213,17 @@ class _RuleOrder:
         self._built_in = built_in
         self._filters = filters
 
+    def sort(self, sort_key: str | None, descending: bool) -> list[str]:
+        """Return the UUIDs sorted by one of :data:`SORT_KEYS`.
+
+        :param sort_key: None for the order in which the rules run.
+        """
+        if sort_key is None:
+            return self._sort_as_run(descending)
+        if sort_key == CREATION_ORDER:
+            return self._sort_by_creation(descending)
+        return self._sort_by_value(sort_key, descending)
+
     def _read_values(self, field: str) -> dict[str, Any]:
         """Read a field of all rules of the list, by UUID.
 
@@ -243,7 +241,7 @@ class _RuleOrder:
         )
         return values
 
-    def sort_by_value(self, field: str, descending: bool) -> list[str]:
+    def _sort_by_value(self, field: str, descending: bool) -> list[str]:
         """Return the UUIDs sorted by a field; null is the lowest value.
 
         Rules with equal values are in the order in which they run, even if the
@@ -256,7 +254,7 @@ class _RuleOrder:
             # so two values are compared only if neither is null.
             return values[uuid] is not None, values[uuid]
 
-        uuids_as_run = self.sort_as_run(descending=False)
+        uuids_as_run = self._sort_as_run(descending=False)
         # A rule that was stored after the values were read has no value.
         uuids = [uuid for uuid in uuids_as_run if uuid in values]
         # Rules with equal values keep their order even with "reverse", because
@@ -264,7 +262,7 @@ class _RuleOrder:
         uuids.sort(key=key, reverse=descending)
         return uuids
 
-    def sort_by_creation(self, descending: bool) -> list[str]:
+    def _sort_by_creation(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules were created.
 
         Built-in rules count as the oldest, in the order of their file.
@@ -280,7 +278,7 @@ class _RuleOrder:
             uuids.reverse()
         return uuids
 
-    def sort_as_run(self, descending: bool) -> list[str]:
+    def _sort_as_run(self, descending: bool) -> list[str]:
         """Return the UUIDs in the order in which the rules run.
 
         Rules run phase by phase, and the highest priority runs first. Rules
@@ -401,10 +399,12 @@ def replace(rule_uuid: str, body: Any) -> Answer:
     read-only fields only with the values that GET shows. A built-in rule
     cannot be replaced, and a sensitive rule stays sensitive.
     """
-    return _change(rule_uuid, functools.partial(_replacement, body))
+    return _change(rule_uuid, functools.partial(_parse_replacement, body))
 
 
-def _replacement(body: Any, rule: rule_object.StoredRule) -> _ChangedRule:
+def _parse_replacement(
+    body: Any, rule: rule_object.StoredRule
+) -> _ChangedRule:
     """Return the posted rule that replaces a stored one, and check it.
 
     Read-only fields in the body, e.g. ``created_at``, are ignored if they have

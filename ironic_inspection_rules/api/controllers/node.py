@@ -55,9 +55,12 @@ class NodesController(node.NodesController):
         :param remainder: the parts of the path after the node, e.g.
             ``traits``, ``HW_GPU``.
         """
-        is_below_traits = remainder[:1] == ('traits',)
-        names_trait = is_below_traits and len(remainder) > 1
-        reads_trait = names_trait and api.request.method == 'GET'
-        if reads_trait and not api_utils.allow_traits():
-            pecan.abort(http_client.NOT_FOUND)
+        if api.request.method == 'GET' and _names_trait(remainder):
+            if not api_utils.allow_traits():
+                pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
+
+
+def _names_trait(path: tuple[str, ...]) -> bool:
+    """Return whether a path below a node is e.g. ``traits/HW_GPU``."""
+    return len(path) > 1 and path[0] == 'traits'
