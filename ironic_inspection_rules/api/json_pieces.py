@@ -109,17 +109,12 @@ class Parser:
         """
         members: list[tuple[str, Any]] = []
         self._open_bracket()
-        is_empty = self._peek() == '}'
-        if is_empty:
-            self._pass_mark('}')
-        has_next = not is_empty
-        while has_next:
+        while self._has_next(is_first=not members, closing='}'):
             if self._peek() != '"':
                 raise ValueError('expected a name')
             name = self._parse_at_once()
             self._pass_mark(':')
             members.append((name, self._parse_value()))
-            has_next = self._pass_mark(',', '}') == ','
         self._level -= 1
         return self._read_object(members)
 
@@ -131,13 +126,8 @@ class Parser:
         """
         items: list[Any] = []
         self._open_bracket()
-        is_empty = self._peek() == ']'
-        if is_empty:
-            self._pass_mark(']')
-        has_next = not is_empty
-        while has_next:
+        while self._has_next(is_first=not items, closing=']'):
             items.append(self._parse_value())
-            has_next = self._pass_mark(',', ']') == ','
         self._level -= 1
         return items
 
@@ -146,6 +136,23 @@ class Parser:
         self._values_parsed += 1
         self._position += 1
         self._level += 1
+
+    def _has_next(self, is_first: bool, closing: str) -> bool:
+        """Return whether an object or a list has a next member or item.
+
+        The position moves past the comma before it, or past the closing
+        bracket.
+
+        :param is_first: whether it would be the first.
+        :param closing: the closing bracket.
+        :raises: ValueError if neither follows.
+        """
+        if not is_first:
+            return self._pass_mark(',', closing) == ','
+        if self._peek() != closing:
+            return True
+        self._pass_mark(closing)
+        return False
 
     def _pass_mark(self, *marks: str) -> str:
         """Move past the next mark, and return it.
