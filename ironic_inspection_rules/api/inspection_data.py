@@ -84,12 +84,7 @@ def find_all(
     """
     if failing is None:
         failing = [node.uuid for node in nodes]
-    # The data of the last inspection of a node, if it failed.
-    failed_by_uuid = {}
-    # Without such nodes, the query is not needed.
-    if failing:
-        rows = machine_object.InspectedMachine.list_failed(context, failing)
-        failed_by_uuid = {row['node_uuid']: row for row in rows}
+    failed_by_uuid = _read_failed(context, failing)
     if _is_in_database():
         passed_by_uuid = _read_from_database(context, nodes)
     else:
@@ -103,6 +98,18 @@ def find_all(
         passed = passed_by_uuid.get(node.uuid)
         failed = failed_by_uuid.get(node.uuid)
         yield _choose_newest(node, passed, failed)
+
+
+def _read_failed(context: Any, uuids: Sequence[str]) -> dict[str, Any]:
+    """Read the kept data of nodes whose last inspection failed.
+
+    :returns: rows by the UUID of the node.
+    """
+    if not uuids:
+        # The query is not needed.
+        return {}
+    rows = machine_object.InspectedMachine.list_failed(context, uuids)
+    return {row['node_uuid']: row for row in rows}
 
 
 def _read_from_database(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
@@ -204,9 +211,15 @@ def _measure(
     uuid_by_id = {node.id: node.uuid for node in nodes}
     uuids = list(uuid_by_id.values())
     ids_in_database = []
-    passed_lengths = {}
     if _is_in_database():
         ids_in_database = list(uuid_by_id)
+    passed, failed = machine_object.InspectedMachine.measure(
+        context, ids_in_database, uuids
+    )
+    if _is_in_database():
+        passed_lengths = {
+            uuid_by_id[node_id]: length for node_id, length in passed
+        }
     else:
         # The length of an object in Swift is unknown before it is read. With
         # this estimate, portions() makes groups of as many nodes as there are
@@ -214,11 +227,6 @@ def _measure(
         passed_lengths = dict.fromkeys(
             uuids, most_characters // _SWIFT_THREADS
         )
-    passed, failed = machine_object.InspectedMachine.measure(
-        context, ids_in_database, uuids
-    )
-    for node_id, length in passed:
-        passed_lengths[uuid_by_id[node_id]] = length
     return passed_lengths, dict(failed)
 
 

@@ -138,21 +138,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         (engine.model.Rule).
     :param fields: names of the fields to show in addition to ``links``.
     """
-    represented = {}
-    for name in fields:
-        # Built-in rules have no created_at and updated_at; these are null.
-        default = None
-        if name == 'built_in':
-            # Stored rules have no such attribute.
-            default = False
-        value: Any = getattr(rule, name, default)
-        if name == model.VARS:
-            value = dict(value)
-        elif name in model.OPERATIONS:
-            value = list(value)
-        elif name.endswith('_at') and value:
-            value = value.isoformat()
-        represented[name] = value
+    represented = {name: _represent_field(rule, name) for name in fields}
     content = {
         name: represented[name]
         for name in model.CONTENT
@@ -165,3 +151,19 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
         **disclosed_content,
         'links': links(RESOURCE, rule.uuid),
     }
+
+
+def _represent_field(rule: Any, name: str) -> Any:
+    """Return the value of a field of a rule, as plain JSON data."""
+    if name == 'built_in':
+        # Stored rules have no such attribute.
+        return getattr(rule, name, False)
+    # Built-in rules have no created_at and updated_at; these are null.
+    value: Any = getattr(rule, name, None)
+    if name == model.VARS:
+        return dict(value)
+    if name in model.OPERATIONS:
+        return list(value)
+    if name.endswith('_at') and value:
+        return value.isoformat()
+    return value
