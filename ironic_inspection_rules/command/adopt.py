@@ -230,18 +230,9 @@ def undo(dry_run: bool) -> int:
     # The descriptions and times of the rules in this package's table, by UUID.
     descriptions = dict(db_rule.list_values('description'))
     changed_at_by_uuid = dict(db_rule.list_values('updated_at'))
-    # Find the copies. A row may have none, because it could not be converted
-    # or because its copy was removed.
-    adopted_uuids = []
-    for stock in (*rows, *_read_built_in_rules()):
-        # In stock Ironic, a UUID may be any text. The UUID of the copy is
-        # computed from that text.
-        adopted_uuid = stock_form.uuid_of(stock['uuid'])
-        has_copy = adopted_uuid in descriptions
-        # The same rule may be both in the table and in the file, so add its
-        # UUID only once.
-        if has_copy and adopted_uuid not in adopted_uuids:
-            adopted_uuids.append(adopted_uuid)
+    adopted_uuids = _find_adopted_uuids(
+        [*rows, *_read_built_in_rules()], uuids_here=descriptions
+    )
     _print_given_back(rows, descriptions)
     _print_removed(adopted_uuids, descriptions, changed_at_by_uuid)
     if not rows and not adopted_uuids:
@@ -255,6 +246,28 @@ def undo(dry_run: bool) -> int:
             _build_origin(_("Given back to Ironic's own inspection rules")),
         )
     return 0
+
+
+def _find_adopted_uuids(
+    stock_rules: Iterable[Mapping[str, Any]], uuids_here: Collection[str]
+) -> list[str]:
+    """Return the UUIDs of the adopted copies of stock Ironic's rules.
+
+    A rule may have no copy, because it could not be converted or because its
+    copy was removed.
+
+    :param stock_rules: the rules in Ironic's table and file. The same rule may
+        be in both.
+    :param uuids_here: the UUIDs of the rules in this package's table.
+    """
+    adopted_uuids = []
+    for stock in stock_rules:
+        # In stock Ironic, a UUID may be any text. The UUID of the copy is
+        # computed from that text.
+        adopted_uuid = stock_form.uuid_of(stock['uuid'])
+        if adopted_uuid in uuids_here and adopted_uuid not in adopted_uuids:
+            adopted_uuids.append(adopted_uuid)
+    return adopted_uuids
 
 
 def _print_given_back(
@@ -321,25 +334,43 @@ def _convert_all(rows: list[adoption.Row]) -> list[Candidate]:
     :returns: a candidate for every rule.
     :raises: Invalid if another rule already has one of the UUIDs.
     """
-    # UUIDs of the rules that this package already has.
-    taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
-    stock_rules = []
-    for row in rows:
-        # These rows were never adopted. So if this package has a rule with the
-        # same UUID, that is another rule.
-        if stock_form.uuid_of(row['uuid']) in taken:
-            raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
-        fields = dict(row)
-        # The primary key of the row is not a field of the rule.
-        fields.pop('id', None)
-        stock_rules.append(StockRule(fields=fields, row=row))
-    stock_rules += _read_new_built_in_rules(rows, taken)
+    uuids_here = _read_uuids_here()
+    stock_rules = [
+        *_read_rules_of_table(rows, uuids_here),
+        *_read_new_built_in_rules(rows, uuids_here),
+    ]
     _refuse_same_uuids(stock_rules)
     priorities = _lower_priorities([rule.priority for rule in stock_rules])
     candidates = []
     for rule, priority in zip(stock_rules, priorities, strict=True):
         candidates.append(_convert(rule, priority))
     return candidates
+
+
+def _read_uuids_here() -> set[str]:
+    """Return the UUIDs of the rules that this package already has."""
+    return {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
+
+
+def _read_rules_of_table(
+    rows: Iterable[adoption.Row], uuids_here: Collection[str]
+) -> list[StockRule]:
+    """Return the rules in Ironic's table that are not adopted yet.
+
+    :param rows: their rows.
+    :param uuids_here: UUIDs of the rules that this package already has.
+    :raises: Invalid if one of these rules has the UUID of a row.
+    """
+    rules = []
+    for row in rows:
+        # The row was never adopted, so the rule here is another rule.
+        if stock_form.uuid_of(row['uuid']) in uuids_here:
+            raise exceptions.Invalid(_UUID_IN_USE % row['uuid'])
+        fields = dict(row)
+        # The primary key of the row is not a field of the rule.
+        fields.pop('id', None)
+        rules.append(StockRule(fields=fields, row=row))
+    return rules
 
 
 def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
@@ -365,7 +396,7 @@ def _refuse_same_uuids(stock_rules: list[StockRule]) -> None:
 
 
 def _read_new_built_in_rules(
-    rows: list[adoption.Row], taken: set[str]
+    rows: list[adoption.Row], uuids_here: Collection[str]
 ) -> list[StockRule]:
     """Return the rules in Ironic's file of built-in rules that are new here.
 
@@ -374,13 +405,13 @@ def _read_new_built_in_rules(
     rule with its UUID, because it was then adopted before.
 
     :param rows: the rules in Ironic's table.
-    :param taken: UUIDs of the rules that this package already has.
+    :param uuids_here: UUIDs of the rules that this package already has.
     """
     uuids_in_table = {stock_form.uuid_of(row['uuid']) for row in rows}
     new_rules = []
     for fields in _read_built_in_rules():
         rule_uuid = stock_form.uuid_of(fields['uuid'])
-        if rule_uuid not in uuids_in_table and rule_uuid not in taken:
+        if rule_uuid not in uuids_in_table and rule_uuid not in uuids_here:
             new_rules.append(StockRule(fields))
     return new_rules
 
@@ -474,16 +505,19 @@ def _try_in_both_engines(
         )
         % {'all': machine_count, 'found': len(differences)}
     )
-    names_of_actions: set[str] = set()
-    for candidate in candidates:
-        if candidate.rule is not None:
-            names_of_actions.update(
-                action['op'] for action in candidate.rule.actions
-            )
     # A trial sends no requests, so the effect of this action is unknown.
-    if 'api-call' in names_of_actions:
+    if 'api-call' in _collect_ops_of_actions(candidates):
         print(_('What api-call does was not tried.'))
     return differences
+
+
+def _collect_ops_of_actions(candidates: Iterable[Candidate]) -> set[str]:
+    """Return the names of the actions of the converted rules."""
+    ops: set[str] = set()
+    for candidate in candidates:
+        if candidate.rule is not None:
+            ops.update(action['op'] for action in candidate.rule.actions)
+    return ops
 
 
 def _sort_by_rule(
@@ -578,11 +612,10 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
         copied. Nothing has changed in this case.
     """
     migration.check()
-    # UUIDs of the rules that this package already has.
-    taken = {rule_uuid for rule_uuid, _value in db_rule.list_values('uuid')}
+    uuids_here = _read_uuids_here()
     candidates = []
     for row in adoption.read_inspector(url):
-        candidates.append(_translate_from_inspector(row, taken))
+        candidates.append(_translate_from_inspector(row, uuids_here))
     _print_candidates(candidates)
     bad_count = sum(candidate.rule is None for candidate in candidates)
     if bad_count:
@@ -604,13 +637,13 @@ def adopt_from_inspector(url: str, dry_run: bool) -> None:
 
 
 def _translate_from_inspector(
-    row: adoption.Row, taken: Collection[str]
+    row: adoption.Row, uuids_here: Collection[str]
 ) -> Candidate:
     """Translate a rule of ironic-inspector to a rule of this package.
 
     :param row: the fields ``uuid``, ``description``, ``scope``, ``conditions``
         and ``actions`` of the rule, in the form of ironic-inspector's API.
-    :param taken: UUIDs of the rules that this package already has.
+    :param uuids_here: UUIDs of the rules that this package already has.
     :returns: a candidate. It has no rule if the rule is invalid here, or if
         its UUID is taken; its remark then says why.
     """
@@ -620,7 +653,7 @@ def _translate_from_inspector(
     except exceptions.InvalidRule as exc:
         reasons = '\n'.join(map(str, exc.problems))
         return Candidate(name, rule=None, remark=reasons)
-    if stock_form.uuid_of(rule.uuid) in taken:
+    if stock_form.uuid_of(rule.uuid) in uuids_here:
         return Candidate(name, rule=None, remark=_UUID_IN_USE % rule.uuid)
     return Candidate(name, rule)
 
