@@ -51,7 +51,7 @@ OF_NODE = name.Name(
     "there is no place for the API of a node's traits",
 )
 
-BENEATH = tuple(
+CALLED_METHODS = tuple(
     name.Name(
         'ironic.api.controllers.v1.node',
         path,
@@ -109,7 +109,7 @@ NAMES = (
     ROOT,
     OF_CHASSIS,
     OF_NODE,
-    *BENEATH,
+    *CALLED_METHODS,
     POST,
     VALIDATOR,
     HAND_OVER,
@@ -127,8 +127,8 @@ _ONLY_UUIDS: contextvars.ContextVar[bool] = contextvars.ContextVar(
     'only_uuids', default=False
 )
 
-_stock_filters = FILTERS.find()
-_stock_answer = ANSWER.find()
+_stock_add_nodes_filters = FILTERS.find()
+_stock_convert_nodes = ANSWER.find()
 _stock_validator = VALIDATOR.find()
 _stock_post = POST.find()
 
@@ -289,7 +289,7 @@ def _convert_nodes(
     The parameters are the parameters of Ironic's own function.
     """
     if not _ONLY_UUIDS.get():
-        return _stock_answer(nodes, limit, url, *args, **kwargs)
+        return _stock_convert_nodes(nodes, limit, url, *args, **kwargs)
     # Ironic checks for every node which fields the client may see. This is not
     # needed here, because everybody may see UUIDs.
     listed_nodes = [{'uuid': node.uuid} for node in nodes]
@@ -302,5 +302,5 @@ def _add_nodes_filters(
     self: typing.Any, query: sa.Select, filters: dict[str, object] | None
 ) -> sa.Select:
     """Add Ironic's filters to a query of nodes, and then our conditions."""
-    filtered_query = _stock_filters(self, query, filters)
+    filtered_query = _stock_add_nodes_filters(self, query, filters)
     return filtered_query.where(*_CONDITIONS_ON_NODES.get())
