@@ -191,17 +191,7 @@ class InspectorExtendAttribute(PathAction):
             is not a list.
         """
         tokens = _read_path(path)
-        items: typing.Any = data_path.ABSENT
-        # ironic-inspector only looked for a list at "/extra" or "/extra/a",
-        # not deeper.
-        if len(tokens) <= 2:
-            items = target.get(_NODE, tokens)
-        if items is data_path.ABSENT:
-            items = []
-        if not isinstance(items, list):
-            raise exceptions.OperationError(
-                _('%s is not a list') % data_path.pointer(tokens)
-            )
+        items = _find_list(target, tokens)
         new_item = _fill_in(target, view, value)
         if not unique or new_item not in items:
             _add(target, tokens, [*items, new_item])
@@ -398,6 +388,27 @@ def _find_value(data: typing.Any, steps: text.Steps) -> typing.Any:
     return value
 
 
+def _find_list(target: Target, path: data_path.Path) -> list[typing.Any]:
+    """Return the list to which an action appends; empty if there is none.
+
+    ironic-inspector only looked for a list at ``/extra`` or ``/extra/a``, not
+    deeper.
+
+    :raises: :class:`.exceptions.OperationError` if the value at the path is
+        not a list.
+    """
+    if len(path) > 2:
+        return []
+    value = target.get(_NODE, path)
+    if value is data_path.ABSENT:
+        return []
+    if not isinstance(value, list):
+        raise exceptions.OperationError(
+            _('%s is not a list') % data_path.pointer(path)
+        )
+    return value
+
+
 def _read_path(path: typing.Any) -> data_path.Path:
     """Read the path of an action: ``extra/rack`` gives ``('extra', 'rack')``.
 
@@ -449,10 +460,10 @@ def _add(target: Target, path: data_path.Path, value: typing.Any) -> None:
         # In Ironic an attribute always exists. But the data may lack it, or
         # have null instead of an empty mapping.
         parent = {}
-    if isinstance(parent, list):
+    if isinstance(parent, list) and last_token == data_path.APPEND:
+        target.set(_NODE, parent_path, [*parent, value])
+    elif isinstance(parent, list):
         index = data_path.index(last_token)
-        if last_token == data_path.APPEND:
-            index = len(parent)
         if index is None or index > len(parent):
             raise exceptions.OperationError(
                 _('there is no place %s') % data_path.pointer(path)

@@ -231,10 +231,10 @@ def _local_gb(document: InspectorData) -> int:
     :raises: KeyError if the root disk or its size is unknown.
     """
     disk = _find_root_disk(document)
-    if not disk and document.inventory.get('disks'):
-        # Redfish lists disks, but never names the root disk.
-        raise KeyError('root_disk')
     if not disk:
+        if document.inventory.get('disks'):
+            # Redfish lists disks, but never names the root disk.
+            raise KeyError('root_disk')
         # The machine has no disks.
         return 0
     size = data_path.get(disk, ('size',))
@@ -266,13 +266,7 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
     )
     if skipped not in (None, [], data_path.ABSENT):
         raise KeyError('root_disk')
-    if not isinstance(hints, dict):
-        raise KeyError('root_disk')
-    texts = {}
-    for name, hint in hints.items():
-        if not isinstance(hint, str) or _OPERATOR.search(hint):
-            raise KeyError('root_disk')
-        texts[name] = hint.strip().lower()
+    texts = _read_plain_hints(hints)
     disks = document.inventory.get('disks')
     if isinstance(disks, list):
         document.budget.spend(len(disks))
@@ -281,6 +275,23 @@ def _find_root_disk(document: InspectorData) -> typing.Any:
                 return disk
     # No disk matches the hints.
     raise KeyError('root_disk')
+
+
+def _read_plain_hints(hints: typing.Any) -> dict[str, str]:
+    """Return root device hints in lower case, if all of them are plain text.
+
+    :param hints: e.g. ``{'serial': 'S1'}``. An operator may have written
+        anything else into the node.
+    :raises: KeyError if a hint has an operator, or is no text.
+    """
+    if not isinstance(hints, dict):
+        raise KeyError('root_disk')
+    texts = {}
+    for name, hint in hints.items():
+        if not isinstance(hint, str) or _OPERATOR.search(hint):
+            raise KeyError('root_disk')
+        texts[name] = hint.strip().lower()
+    return texts
 
 
 def _meets_hints(disk: dict[str, typing.Any], hints: dict[str, str]) -> bool:

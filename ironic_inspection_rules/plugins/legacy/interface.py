@@ -174,21 +174,29 @@ def choose_suitable(
             continue
         if _is_loopback(name, interface['ip']):
             continue
-        mac = interface.get('mac') or interface.get('mac_address')
-        has_address = bool(interface['ip'])
-        if boot is None:
-            # Check this even if the hook has chosen the interfaces, because
-            # without a boot interface it keeps interfaces without an address.
-            is_suitable = has_address
-        elif has_hook_chosen:
-            is_suitable = True
-        else:
-            is_suitable = has_address and str(mac).lower() == boot
-        if is_suitable:
+        if _is_suitable(interface, boot, has_hook_chosen):
             by_name[name] = interface
     if not by_name:
         raise KeyError('interfaces')
     return by_name
+
+
+def _is_suitable(
+    interface: Interface, boot: str | None, has_hook_chosen: bool
+) -> bool:
+    """Return whether ironic-inspector created a port for an interface.
+
+    :func:`choose_suitable` has the cases and the parameters.
+    """
+    has_address = bool(interface['ip'])
+    if boot is None:
+        # This also holds if the hook has chosen the interfaces, because
+        # without a boot interface it keeps interfaces without an address.
+        return has_address
+    if has_hook_chosen:
+        return True
+    mac = interface.get('mac') or interface.get('mac_address')
+    return has_address and str(mac).lower() == boot
 
 
 def boot_mac(document: Container) -> str | None:

@@ -33,7 +33,7 @@ IGNORED = condition.IGNORED
 
 # Blueprint 000 uses "key" for the path of an action.
 _OLDER_ARGUMENTS = {'key': 'path'}
-# The op and the argument that is required but may be null.
+# The op and its argument that is required but may be null.
 _NULLABLE = ('inspector-set-attribute', 'value')
 
 _CONDITION_DEFAULTS = {'multiple': 'any', 'invert': False}
@@ -256,28 +256,36 @@ def _translate_parameters(
     problems = []
     args: Operation = {}
     ignored = {}
-    for key, value in parameters.items():
-        argument = key
-        if _OLDER_ARGUMENTS.get(key) in declared:
-            argument = _OLDER_ARGUMENTS[key]
+    for name, value in parameters.items():
+        argument = name
+        if _OLDER_ARGUMENTS.get(name) in declared:
+            argument = _OLDER_ARGUMENTS[name]
         is_known = argument in declared and argument != IGNORED
-        if not is_known and value is None:
+        if is_known:
+            pointer = data_path.pointer([name])
+            if argument in args:
+                text = _('argument "%s" is given twice') % argument
+                problems.append(Problem(pointer, text))
+            elif value is None and _must_not_be_null(op, argument):
+                problems.append(Problem(pointer, _('must not be null')))
+            args[argument] = value
+        elif value is None:
             # In ironic-inspector, null meant the same as no value.
             continue
-        if not is_known and ignores_unknown:
-            ignored[key] = value
-            continue
-        pointer = data_path.pointer([key])
-        may_be_null = (op.name, argument) == _NULLABLE
-        if argument in args:
-            text = _('argument "%s" is given twice') % argument
-            problems.append(Problem(pointer, text))
-        elif value is None and declared[argument].required and not may_be_null:
-            problems.append(Problem(pointer, _('must not be null')))
-        args[argument] = value
+        elif ignores_unknown:
+            ignored[name] = value
+        else:
+            # Validation rejects it.
+            args[name] = value
     if ignored:
         args[IGNORED] = ignored
     return args, problems
+
+
+def _must_not_be_null(op: registry.Op, argument: str) -> bool:
+    """Return whether an argument must have a value other than null."""
+    is_required = op.signature.by_name[argument].required
+    return is_required and (op.name, argument) != _NULLABLE
 
 
 def restore(
