@@ -36,12 +36,12 @@ class _Option:
     :ivar words: the option and its values so far, e.g. ``['--by', 'a', 'b']``.
     :ivar action: the declaration of the option in the parser; None if the
         command has no such option.
-    :ivar files_before: the number of files before the option.
+    :ivar position: the number of words before it on the command line.
     """
 
     words: list[str]
     action: argparse.Action | None
-    files_before: int
+    position: int
 
     def takes(self, word: str) -> bool:
         """Return whether the next word is a value of this option.
@@ -103,70 +103,73 @@ def arrange_words(
     option_words: list[str] = []
     for option in options:
         option_words += option.words
+    # The files keep their order on the command line.
+    file_words = [files[position] for position in sorted(files)]
     # A file whose name begins with a dash must come after "--".
-    if any(_is_option(word) for word in files):
-        return [*option_words, _END_OF_OPTIONS, *files]
-    return [*files, *option_words]
+    if any(_is_option(word) for word in file_words):
+        return [*option_words, _END_OF_OPTIONS, *file_words]
+    return [*file_words, *option_words]
 
 
 def _split_words(
     declared: Sequence[argparse.Action], words: Sequence[str]
-) -> tuple[list[_Option], list[str]]:
+) -> tuple[list[_Option], dict[int, str]]:
     """Divide the words of a command line into options and files.
 
     A file is a word that no option takes, or any word after ``--``.
 
     :param declared: the arguments that the parser of the command declares.
-    :returns: the options and the files. For example, ``rules.yaml -f json``
-        has the option ``-f json`` and the file ``rules.yaml``.
+    :returns: the options, and the files by their position on the command line.
+        For example, ``rules.yaml -f json`` has the option ``-f json`` and the
+        files ``{0: 'rules.yaml'}``.
     """
     options: list[_Option] = []
-    files: list[str] = []
-    words_left = collections.deque(words)
+    files: dict[int, str] = {}
+    # The words that are left, with their positions.
+    words_left = collections.deque(enumerate(words))
     while words_left:
-        word = words_left.popleft()
+        position, word = words_left.popleft()
         if word == _END_OF_OPTIONS:
-            files += words_left
+            files.update(words_left)
             break
         if not _is_option(word):
-            files.append(word)
+            files[position] = word
             continue
         option = _Option(
             words=[word],
             action=_find_option(declared, word),
-            files_before=len(files),
+            position=position,
         )
-        while words_left and option.takes(words_left[0]):
-            option.words.append(words_left.popleft())
+        while words_left:
+            _position, next_word = words_left[0]
+            if not option.takes(next_word):
+                break
+            option.words.append(next_word)
+            words_left.popleft()
         options.append(option)
     return options, files
 
 
 def _turn_values_into_files(
-    options: Sequence[_Option], files: list[str], count: int
+    options: Sequence[_Option], files: dict[int, str], count: int
 ) -> None:
     """Move the last values of options to ``files``, as far as there are any.
 
     For example, in ``--inventory A B RULES`` the option has taken three words,
     the last of which is the file that the command needs. Both the options and
-    ``files`` are modified. Files keep their order on the command line.
+    ``files`` are modified.
 
+    :param files: the files by their position on the command line.
     :param count: the number of values to move.
     """
     left_to_move = count
-    # Start with the last option. Its files are inserted behind the files of
-    # earlier options, whose "files_before" thus stays valid.
+    # Start with the last value of the last option.
     for option in reversed(options):
         # Every option keeps its name and one value.
-        spare_values = max(0, len(option.words) - 2)
-        moved_count = min(left_to_move, spare_values)
-        start = len(option.words) - moved_count
-        moved_words = option.words[start:]
-        del option.words[start:]
-        # Insert them between the files before and after the option.
-        place = option.files_before
-        files[place:place] = moved_words
-        left_to_move -= moved_count
+        while left_to_move > 0 and len(option.words) > 2:
+            value = option.words.pop()
+            files[option.position + len(option.words)] = value
+            left_to_move -= 1
 
 
 def _is_option(word: str) -> bool:
