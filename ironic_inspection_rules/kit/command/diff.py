@@ -10,7 +10,6 @@ same differences are shown as one group.
 """
 
 import argparse
-from collections.abc import Iterator
 import json
 import os
 import typing
@@ -96,23 +95,23 @@ class Diff(arguments.FileCommand):
         new_set = machine_test.RuleSet(new_rules, new.tables)
         paths = machine_test.find_inventories(parsed_args.inventory)
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
+        machines_of_page = []
         with progress.show_machine_bar(len(paths)) as advance:
-            # Both of these are iterators. A machine is tried, and added to the
-            # differences, when it is taken from "treatments".
-            tried_machines = machine_diff.compare(
+            treatments = machine_diff.compare(
                 old_set,
                 new_set,
                 machine_test.Nodes(parsed_args.node),
                 paths,
                 advance,
             )
-            treatments = differences.add_each(tried_machines)
+            # A machine is tried when it is taken from the iterator.
+            for treatment in treatments:
+                differences.add(treatment)
+                if parsed_args.html:
+                    machines_of_page.append(_describe_machine(treatment))
             if parsed_args.html:
-                page = _render_page(old, new, differences, treatments)
+                page = _render_page(old, new, differences, machines_of_page)
                 arguments.write(parsed_args.html, page, self.app.stdout)
-            # Without a page, no machine has been tried yet.
-            for _treatment in treatments:
-                pass
         # "--html -" writes the page to standard output. The other format is
         # discarded then.
         output = arguments.choose_output(parsed_args.html, self.app.stdout)
@@ -151,7 +150,7 @@ class _Differences:
     :ivar changes: the changes of rules.
     :ivar tables: the changes of tables, as :meth:`.table_change.Step.as_dict`
         returns them.
-    :ivar count: how many machines have been tried.
+    :ivar count: the number of machines that have been tried.
     :ivar problems: the reasons why files of machines cannot be read.
     :ivar machines: the machines that the old and the new rules treat
         differently. A key has both results and the differences. Its value has
@@ -169,22 +168,14 @@ class _Differences:
         self.problems: list[str] = []
         self.machines: dict[machine_diff.SameTreatment, list[str]] = {}
 
-    def add_each(
-        self, treatments: typing.Iterable[machine_diff.Treatment]
-    ) -> Iterator[machine_diff.Treatment]:
-        """Add machines to the differences, and yield each machine again.
-
-        The page shows the yielded machines. The other formats show the groups
-        of machines, which are complete after all machines have been yielded.
-        """
-        for treatment in treatments:
-            self.count += 1
-            if treatment.problem is not None:
-                self.problems.append(treatment.problem)
-            if treatment.differs:
-                paths = self.machines.setdefault(treatment.kind, [])
-                paths.append(treatment.path)
-            yield treatment
+    def add(self, treatment: machine_diff.Treatment) -> None:
+        """Count a machine, and add it to those that are treated alike."""
+        self.count += 1
+        if treatment.problem is not None:
+            self.problems.append(treatment.problem)
+        if treatment.differs:
+            paths = self.machines.setdefault(treatment.kind, [])
+            paths.append(treatment.path)
 
     def write(self, output_format: str, output: typing.TextIO) -> None:
         """Write all differences, after all machines have been added.
@@ -276,12 +267,12 @@ def _render_page(
     old: rule_diff.ComparedRules,
     new: rule_diff.ComparedRules,
     differences: _Differences,
-    treatments: Iterator[machine_diff.Treatment],
+    machines: list[dict[str, typing.Any]],
 ) -> str:
     """Return all differences as an HTML page.
 
-    :param treatments: the machines that the page shows. The iterator tries
-        them while the page is rendered.
+    :param machines: the machines that the page shows, see
+        :func:`_describe_machine`.
     """
     rules = [change.as_dict() for change in differences.changes]
     rules += diff_text.rules_of_tables(differences.tables)
@@ -290,6 +281,6 @@ def _render_page(
             'old': old.paths,
             'new': new.paths,
             'rules': rules,
-            'machines': map(_describe_machine, treatments),
+            'machines': machines,
         }
     )
