@@ -81,7 +81,7 @@ class Lint(arguments.FileCommand):
             choices=inventory_fields.INTERFACES,
             help=_(
                 'The inspect interface of the machines; without it, a '
-                'field that one of them reports is good'
+                'field that any interface reports is accepted'
             ),
         )
         parser.add_argument(
@@ -90,7 +90,7 @@ class Lint(arguments.FileCommand):
             type=_parse_release,
             help=_(
                 'The release of Ironic, such as 38; without it, a field '
-                'that one of them reports is good'
+                'that any release reports is accepted'
             ),
         )
         parser.add_argument(
