@@ -331,16 +331,7 @@ def call_with_large_body(
             **kwargs,
         )
     except sdk_exceptions.HttpException as exc:
-        is_too_large = (
-            exc.response is not None
-            and exc.response.status_code
-            == http_client.REQUEST_ENTITY_TOO_LARGE
-        )
-        if not is_too_large:
-            raise
-        if not _is_object(exc.response):
-            # A proxy in front of Ironic has refused the request. No option of
-            # Ironic can raise the limit of the proxy.
+        if not _is_too_large_for_ironic(exc.response):
             raise
         raise exceptions.Invalid(
             _(
@@ -349,6 +340,21 @@ def call_with_large_body(
             )
             % exc.details
         ) from exc
+
+
+def _is_too_large_for_ironic(response: Any) -> bool:
+    """Return whether Ironic has refused a request because it is too large.
+
+    A proxy in front of Ironic may have refused it as well, but no option of
+    Ironic can raise the limit of the proxy.
+
+    :param response: the answer to the request; None if there is none.
+    """
+    if response is None:
+        return False
+    if response.status_code != http_client.REQUEST_ENTITY_TOO_LARGE:
+        return False
+    return _is_object(response)
 
 
 def _encode_json(body: Any) -> bytes:

@@ -216,11 +216,8 @@ def plan(
     """Make the plan of applying rules, without changing anything.
 
     Ironic returns the steps of a dry run. They do not have the rules before
-    and after the change, so these are added here:
-
-    - ``before`` is the stored rule with the UUID of the step.
-    - ``after`` is None if the rule would be deleted, the stored rule if it is
-      not in the request and kept, and otherwise the rule of the request.
+    and after the change, so these are added here: ``before`` is the stored
+    rule with the UUID of the step, and ``after`` is what it becomes.
 
     :param rules: the rules as their author wrote them.
     :param prune: whether to remove stored rules that are not in ``rules`` and,
@@ -254,18 +251,7 @@ def plan(
         if step['outcome'] == 'created' and is_uuid_generated:
             # Applying the rules generates another UUID than this dry run.
             uuid = KNOWN_LATER
-        if step['outcome'] == 'deleted':
-            after = None
-        elif rule is None:
-            # This stored rule is not in the request, and is kept.
-            after = before
-        elif before is None:
-            # No stored rule has this UUID, so the rule is new.
-            after = {**stored_rule.with_defaults(rule), 'uuid': uuid}
-        else:
-            after = _rule_after_update(
-                before, stored_rule.with_defaults(rule), step['fields']
-            )
+        after = _rule_after_step(step, uuid, before, rule)
         steps.append({**step, 'uuid': uuid, 'before': before, 'after': after})
     if not prune:
         # The stored rules keep their order, and new rules come last.
@@ -321,6 +307,27 @@ def _sort_as_stored(
         return position_by_uuid.get(step['uuid'], position_of_new)
 
     return sorted(steps, key=position_of)
+
+
+def _rule_after_step(
+    step: Mapping[str, Any], uuid: str, before: Rule | None, rule: Any
+) -> Rule | None:
+    """Return the rule that a step leaves; None if it deletes the rule.
+
+    :param uuid: the UUID of the rule, or :data:`KNOWN_LATER`.
+    :param before: the stored rule; None if there is none.
+    :param rule: the rule of the request; None if it is not in the request.
+    """
+    if step['outcome'] == 'deleted':
+        return None
+    if rule is None:
+        # This stored rule is not in the request, and is kept.
+        return before
+    wanted = stored_rule.with_defaults(rule)
+    if before is None:
+        # No stored rule has this UUID, so the rule is new.
+        return {**wanted, 'uuid': uuid}
+    return _rule_after_update(before, wanted, step['fields'])
 
 
 def _rule_after_update(
