@@ -80,7 +80,8 @@ def _find_common_sizes(
                 counts_of_key = counts.setdefault(key, collections.Counter())
                 counts_of_key[value] += machine_count
     return {
-        key: norm.unify_capacities(values) for key, values in counts.items()
+        key: norm.find_common_capacities(values)
+        for key, values in counts.items()
     }
 
 

@@ -10,6 +10,7 @@ fields, such as totals, settings and benchmarks. Several sources may report the
 same part, so a difference of a part may be there twice.
 """
 
+import collections
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
@@ -82,18 +83,10 @@ def single_out(
     """
     # The differences of parts, by kind of part, such as "dimm".
     by_kind = _group_by_kind(parts)
-    processors = by_kind.get(part_source.PROCESSOR, [])
-    if len(processors) > 1:
-        # All processors of a machine are alike. If several differ, there is
-        # one cause, which a field such as the name of the model describes
-        # better.
-        is_said_by_field = any(
-            field.kind == part_source.PROCESSOR for field in fields
+    if part_source.PROCESSOR in by_kind:
+        by_kind[part_source.PROCESSOR] = _merge_processors(
+            by_kind[part_source.PROCESSOR], fields
         )
-        if is_said_by_field:
-            by_kind[part_source.PROCESSOR] = []
-        else:
-            by_kind[part_source.PROCESSOR] = processors[:1]
     if part_source.PCI_DEVICE in by_kind:
         # Disks, interfaces and accelerators are PCI devices or connected to
         # one, so the same card may be reported as two kinds of parts.
@@ -115,6 +108,21 @@ def single_out(
     if total is not None:
         causes = [_with_memory_left(part, total) for part in causes]
     return causes + _merge_by_cause(independent_fields)
+
+
+def _merge_processors(
+    processors: Differences, fields: Differences
+) -> Differences:
+    """Reduce the differences of several processors to one, or to none.
+
+    All processors of a machine are alike. If several differ, there is one
+    cause, which a field such as the name of the model describes better.
+    """
+    if len(processors) < 2:
+        return processors
+    if any(field.kind == part_source.PROCESSOR for field in fields):
+        return []
+    return processors[:1]
 
 
 def _group_by_kind(sources: Iterable[Differences]) -> dict[str, Differences]:
@@ -239,20 +247,19 @@ def _leave_out_explained(
     """
     addresses = {_pci_address(part.slot) for part in parts} - {None}
     # A part without a slot may be any device. It explains one device that
-    # differs in the same way, e.g. is missing.
-    # The list has the changes that such parts may explain, e.g. "missing".
-    changes_without_slot = []
+    # differs in the same way, e.g. is missing. Therefore such parts are
+    # counted, by the way in which they differ.
+    parts_without_slot: collections.Counter[str] = collections.Counter()
     for part in parts:
         if part.slot is None and _may_be_other_device(part):
-            changes_without_slot.append(part.what)
+            parts_without_slot[part.what] += 1
     unexplained = []
     for device in devices:
         if _pci_address(device.slot) in addresses:
             # The device is one of the parts.
             continue
-        if device.what in changes_without_slot:
-            # A part explains only one device, so it is removed from the list.
-            changes_without_slot.remove(device.what)
+        if parts_without_slot[device.what] > 0:
+            parts_without_slot[device.what] -= 1
             continue
         if device.what == finding.MOVED and parts:
             # The addresses of devices change when a card is added or removed.
@@ -368,7 +375,7 @@ def _with_memory_left(
         has=total.has,
         value=total.value,
         count=total.count,
-        of=total.of,
+        reporting_count=total.reporting_count,
     )
 
 
@@ -384,11 +391,13 @@ def _merge_by_cause(fields: Differences) -> Differences:
         causes.setdefault(cause, []).append(difference)
     merged = []
     for (kind, _about), differences in causes.items():
-        differences.sort(key=_most_telling_first)
-        if kind == finding.BIOS_SETTING:
-            merged.append(_join_settings(differences))
+        if kind == finding.BENCHMARK:
+            merged.append(_with_name(min(differences, key=_benchmark_key)))
+        elif kind == finding.BIOS_SETTING:
+            settings = sorted(differences, key=_field_key)
+            merged.append(_join_settings(settings))
         else:
-            merged.append(_with_name(differences[0]))
+            merged.append(_with_name(min(differences, key=_field_key)))
     return merged
 
 
@@ -416,30 +425,37 @@ def _join_settings(settings: Differences) -> peer_difference.PeerDifference:
     )
 
 
-def _most_telling_first(
-    difference: peer_difference.PeerDifference,
-) -> tuple[int, int, float, str]:
-    """Return a sort key for the differences of fields that have one cause.
+def _benchmark_key(
+    benchmark: peer_difference.PeerDifference,
+) -> tuple[bool, float, str]:
+    """Return a key that sorts benchmarks, the most telling first.
 
-    Only the first field is reported. For benchmarks, a median comes first,
-    then the number that is farthest from normal. For other fields, the number
-    of items of a list, such as disks, or a field of ``_TELLING_NAMES`` comes
-    first, and the inventory comes before plugin data.
+    A median comes first, because it says more about a component than its
+    slowest core; then the number that is farthest from normal.
+    """
+    name = benchmark.field.rpartition('.')[2]
+    is_no_median = not name.endswith(' median')
+    return is_no_median, -benchmark.relative_distance, name
+
+
+def _field_key(
+    difference: peer_difference.PeerDifference,
+) -> tuple[int, bool, str]:
+    """Return a key that sorts fields, the most telling first.
+
+    The number of items of a list, such as disks, or a field of
+    ``_TELLING_NAMES`` comes first, and the inventory comes before plugin data.
     """
     path = difference.field
-    last_name = path.rpartition('.')[2]
-    if difference.kind == finding.BENCHMARK:
-        # The median says more about a component than its slowest core.
-        is_no_median = not last_name.endswith(' median')
-        return int(is_no_median), 0, -difference.far, last_name
+    name = path.rpartition('.')[2]
     # The lower the rank, the more telling the field.
     rank = len(_TELLING_NAMES)
-    if last_name in _TELLING_NAMES:
-        rank = _TELLING_NAMES.index(last_name)
-    elif last_name.endswith('[] number'):
+    if name in _TELLING_NAMES:
+        rank = _TELLING_NAMES.index(name)
+    elif name.endswith('[] number'):
         rank = 0
     is_plugin_data = not path.startswith('inventory')
-    return rank, int(is_plugin_data), 0, path
+    return rank, is_plugin_data, path
 
 
 def _with_name(

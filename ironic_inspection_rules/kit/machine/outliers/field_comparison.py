@@ -205,9 +205,9 @@ def _describe_odd_number(
         has=finding.format_number(path, odd.value),
         value=finding.format_number(path, usual.value),
         count=usual.count,
-        normal_count=usual.of - len(usual.odd),
-        of=usual.of,
-        far=odd.far,
+        normal_count=usual.reporting_count - len(usual.odd),
+        reporting_count=usual.reporting_count,
+        relative_distance=odd.relative_distance,
     )
 
 
@@ -223,11 +223,13 @@ def _describe_odd_text(
     """
     if isinstance(value, tuple):
         accepted = map(_as_tuple, normal.accepted)
-        lost, added = part_comparison.compare_multisets(value, accepted)
-        has = _join_first(added) or 'without ' + _join_first(lost)
-        usual = _join_first(lost) or 'without ' + _join_first(added)
+        texts = part_comparison.compare_multisets(value, accepted)
+        missing = _join_first(texts.missing)
+        surplus = _join_first(texts.surplus)
+        has = surplus or f'without {missing}'
+        usual = missing or f'without {surplus}'
         # Whether the machine has something that its peers do not have.
-        has_extra = bool(added)
+        has_extra = bool(texts.surplus)
     else:
         has = str(value)
         usual = str(normal.value)
@@ -241,7 +243,7 @@ def _describe_odd_text(
         value=usual,
         count=normal.count,
         normal_count=normal.normal_count,
-        of=normal.of,
+        reporting_count=normal.reporting_count,
         has_extra=has_extra,
     )
 

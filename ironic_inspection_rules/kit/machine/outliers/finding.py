@@ -56,12 +56,12 @@ class PeerValue:
     """The value that the peers of a machine have.
 
     :param count: the number of peers that have the value.
-    :param of: the number of peers that report any value.
+    :param reporting_count: the number of peers that report any value.
     """
 
     value: str
     count: int
-    of: int
+    reporting_count: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Outlier:
             'has': self.has,
             'value': self.peers.value,
             'count': self.peers.count,
-            'of': self.peers.of,
+            'of': self.peers.reporting_count,
         }
 
     @property
@@ -169,7 +169,7 @@ class Outlier:
             'peers': {
                 'value': self.peers.value,
                 'count': self.peers.count,
-                'of': self.peers.of,
+                'of': self.peers.reporting_count,
             },
             'odd': self.odd,
             'what': self.what,
@@ -212,7 +212,10 @@ _WEIGHT_BY_KIND = {
 
 
 def rate_oddness(
-    kind: str, normal_count: int, reporting_count: int, far: float = 1
+    kind: str,
+    normal_count: int,
+    reporting_count: int,
+    relative_distance: float = 1,
 ) -> float:
     """Return how odd a finding is: the fewer peers are odd, the higher.
 
@@ -223,13 +226,14 @@ def rate_oddness(
 
     :param normal_count: the number of peers that have the normal value.
     :param reporting_count: the number of peers that report the value.
-    :param far: the distance of a number from normal numbers; 1 for other
-        values. Twice the distance is one more bit.
+    :param relative_distance: the distance of a number from normal numbers, see
+        :class:`.norm.Odd`; 1 for other values. Twice the distance is one more
+        bit.
     """
     # At least the machine itself is odd, even if the counts say otherwise.
     odd_peers = max(1, reporting_count - normal_count)
     bits_of_peers = math.log2(reporting_count / odd_peers)
-    bits_of_distance = math.log2(max(1, far))
+    bits_of_distance = math.log2(max(1, relative_distance))
     bits = max(bits_of_peers + bits_of_distance, 0.1)
     weight = _WEIGHT_BY_KIND.get(kind, 1)
     return round(bits * weight, 2)

@@ -15,6 +15,7 @@ import collections
 from collections.abc import Hashable, Iterator, Sequence
 import dataclasses
 import functools
+import itertools
 import math
 import statistics
 import typing
@@ -134,7 +135,7 @@ def _divide_by_best_feature(
         return [sketches]
     # A label is the number of a population.
     by_label: list[list[sketch.Sketch]] = [[] for _value in best.values]
-    labels = _Assignment(best, features).labels()
+    labels = _PopulationFinder(best, features).find_labels()
     for machine, label in zip(sketches, labels, strict=True):
         by_label[label].append(machine)
     populations = []
@@ -218,7 +219,7 @@ def _dividing_columns(
         yield _FieldColumn(
             kind=kind,
             path=path,
-            values=_unify_numbers(amounts),
+            values=_make_capacities_equal(amounts),
             amounts=amounts,
         )
 
@@ -256,24 +257,23 @@ def _part_columns(
         yield _FieldColumn(kind=kind, path=f'{path} {name}', values=values)
 
 
-def _unify_numbers(amounts: Sequence[float]) -> list[float | None]:
-    """Make nearly equal capacities of machines equal.
+def _make_capacities_equal(amounts: Sequence[float]) -> list[float | None]:
+    """Replace nearly equal capacities of machines by the most frequent one.
 
-    For example, 960000, 960000 and 960100 become three times 960000.
+    For example, 960000, 960000 and 960100 become three times 960000. Counts,
+    such as 8 processors, stay.
 
     :param amounts: one number per machine; NaN if it reports nothing.
     :returns: one number per machine; None if it reports nothing.
     """
-    counts = collections.Counter(
-        amount for amount in amounts if not math.isnan(amount)
-    )
-    unified = norm.unify_capacities(counts)
+    reported = [amount for amount in amounts if not math.isnan(amount)]
+    replacements = norm.find_common_capacities(collections.Counter(reported))
     column: list[float | None] = []
     for amount in amounts:
         if math.isnan(amount):
             column.append(None)
         else:
-            column.append(unified.get(amount, amount))
+            column.append(replacements.get(amount, amount))
     return column
 
 
@@ -341,7 +341,49 @@ def _build_feature(
     )
 
 
-class _Assignment:
+class _Voter(typing.NamedTuple):
+    """A feature that distinguishes populations.
+
+    :param usual_labels: the label that is usual in a population, by number of
+        the population.
+    """
+
+    feature: _Feature
+    usual_labels: Sequence[int]
+
+
+class _UsualNumbers(typing.NamedTuple):
+    """A field that is a number.
+
+    :param amounts: the number of every machine.
+    :param usual_amounts: the most frequent number of a population, by number
+        of the population.
+    """
+
+    amounts: Sequence[float]
+    usual_amounts: Sequence[float]
+
+
+class _Likeness(typing.NamedTuple):
+    """How much a machine is like a population; greater means more alike.
+
+    The first member that differs decides.
+
+    :param votes: the votes for the population, at most one per kind of fields.
+    :param has_label: whether the best feature of the machine says that it
+        belongs to the population.
+    :param nearness: the negative distance between the numbers of the machine
+        and the usual numbers of the population.
+    :param size: the number of machines in the population.
+    """
+
+    votes: float
+    has_label: bool
+    nearness: float
+    size: int
+
+
+class _PopulationFinder:
     """Finds the population that a machine belongs to, by votes of fields.
 
     A population is a set of machines that share a value of the best feature. A
@@ -358,17 +400,16 @@ class _Assignment:
         # The number of machines in a population, by the number of the
         # population.
         self._sizes = collections.Counter(best.labels)
-        self._usual_amounts = _find_usual_amounts(best, features)
-        # The features that vote, with the usual label of every population, by
-        # kind of field, such as "disk".
-        self._voters: dict[str, list[tuple[_Feature, list[int]]]] = {}
+        self._usual_numbers = _find_usual_numbers(best, features)
+        # The features that vote, by kind of field, such as "disk".
+        self._voters: dict[str, list[_Voter]] = {}
         for feature in features:
-            usual = _find_usual_labels(best, feature)
-            if usual is not None:
-                voters = self._voters.setdefault(feature.kind, [])
-                voters.append((feature, usual))
+            usual_labels = _find_usual_labels(best, feature)
+            if usual_labels is not None:
+                voter = _Voter(feature, usual_labels)
+                self._voters.setdefault(feature.kind, []).append(voter)
 
-    def labels(self) -> list[int]:
+    def find_labels(self) -> list[int]:
         """Return, for every machine, the population that it is most like.
 
         It may differ from the population that the value of the best feature
@@ -377,41 +418,53 @@ class _Assignment:
         populations = range(len(self._best.values))
         labels = []
         for index in range(len(self._best.labels)):
-            likeness = functools.partial(self._likeness, index)
+            likeness = functools.partial(self._rate_likeness, index)
             labels.append(max(populations, key=likeness))
         return labels
 
-    def _likeness(self, index: int, population: int) -> tuple[float, ...]:
-        """Return a sort key that says how much a machine is like a population.
+    def _rate_likeness(self, index: int, population: int) -> _Likeness:
+        """Return how much a machine is like a population.
 
         :param index: the index of the machine.
         :param population: the number of the population.
-        :returns: the votes, at most one for every kind of fields; then whether
-            the best feature agrees, then the negative distance in numbers,
-            then the size of the population.
+        """
+        return _Likeness(
+            votes=self._count_votes(index, population),
+            has_label=self._best.labels[index] == population,
+            nearness=-self._measure_distance(index, population),
+            size=self._sizes[population],
+        )
+
+    def _count_votes(self, index: int, population: int) -> float:
+        """Return the votes that a machine belongs to a population.
+
+        A feature votes for the population if the machine has the label that is
+        usual there. All features of one kind share one vote. Otherwise a
+        missing card, which changes many fields of its kind, would outvote all
+        other kinds.
         """
         votes = 0.0
         for voters in self._voters.values():
-            # A feature votes for a population if the machine has the label
-            # that is usual there.
-            #
-            # All features of one kind share one vote. Otherwise a missing
-            # card, which changes many fields of its kind, would outvote all
-            # other kinds.
             votes += statistics.fmean(
-                feature.labels[index] == usual[population]
-                for feature, usual in voters
+                voter.feature.labels[index] == voter.usual_labels[population]
+                for voter in voters
             )
+        return votes
+
+    def _measure_distance(self, index: int, population: int) -> float:
+        """Return how far the numbers of a machine are from usual numbers.
+
+        Distances are relative to the usual number, because fields have
+        different units.
+        """
         distance = 0.0
-        for amounts, middles in self._usual_amounts:
-            if not math.isnan(amounts[index]):
-                middle = middles[population]
-                # Distances are relative to the usual number, because fields
-                # have different units.
-                unit = abs(middle) or 1
-                distance += abs(amounts[index] - middle) / unit
-        has_label = self._best.labels[index] == population
-        return votes, has_label, -distance, self._sizes[population]
+        for field in self._usual_numbers:
+            amount = field.amounts[index]
+            usual_amount = field.usual_amounts[population]
+            if not math.isnan(amount):
+                unit = abs(usual_amount) or 1
+                distance += abs(amount - usual_amount) / unit
+        return distance
 
 
 def _find_usual_labels(best: _Feature, feature: _Feature) -> list[int] | None:
@@ -469,19 +522,18 @@ def _count_labels(
     return counts
 
 
-def _find_usual_amounts(
+def _find_usual_numbers(
     best: _Feature, features: Sequence[_Feature]
-) -> list[tuple[Sequence[float], list[float]]]:
-    """Return the numbers of machines, and the usual numbers of populations.
+) -> list[_UsualNumbers]:
+    """Return the features that are numbers, with the usual numbers.
 
-    For example, ``[([8, 8, 2, 8], [8, 2])]`` for one feature, if the machines
-    of the first population have 8, and the machine of the second has 2.
+    For example, if the machines of the first population have 8 CPUs, and the
+    machine of the second has 2, the amounts are ``[8, 8, 2, 8]``, and the
+    usual amounts are ``[8, 2]``.
 
     :param best: the feature that divides the machines into populations.
-    :returns: one pair for every feature that is a number: the number of every
-        machine, and the most frequent number of every population.
     """
-    middles = []
+    numbers = []
     for feature in features:
         if feature.amounts is None:
             continue
@@ -490,9 +542,12 @@ def _find_usual_amounts(
         for label, amount in zip(best.labels, feature.amounts, strict=True):
             if label is not None:
                 counts[label][amount] += 1
-        usual = [count.most_common(1)[0][0] for count in counts]
-        middles.append((feature.amounts, usual))
-    return middles
+        usual_amounts = []
+        for counts_of_population in counts:
+            [(amount, _count)] = counts_of_population.most_common(1)
+            usual_amounts.append(amount)
+        numbers.append(_UsualNumbers(feature.amounts, usual_amounts))
+    return numbers
 
 
 class _Ranked(typing.NamedTuple):
@@ -571,11 +626,10 @@ def _normal_values(
         a value.
     """
     values: list[typing.Any] = []
-    start = 0
+    values_left = iter(column.values)
     for population in populations:
-        end = start + len(population)
-        normal = norm.find_norm(column.values[start:end], min_peers)
-        start = end
+        values_of_population = itertools.islice(values_left, len(population))
+        normal = norm.find_norm(values_of_population, min_peers)
         if normal is None:
             values.append(None)
         else:

@@ -49,8 +49,8 @@ _MAX_SHARE_OF_DEVIATION = 0.15
 """Largest deviation with which numbers are compared, as a share of the
 median."""
 
-_FAR_OF_COUNT = 2
-"""Distance of an odd count from normal, in the unit of :attr:`Odd.far`."""
+_DISTANCE_OF_COUNT = 2
+"""The :attr:`Odd.relative_distance` of an odd count."""
 
 _MIN_CAPACITY = 10000
 """Whole numbers below this are counts, for which a difference of one
@@ -64,13 +64,13 @@ class Norm:
     :param accepted: the normal values, the most frequent first.
     :param count: the number of peers that have the most frequent value.
     :param normal_count: the number of peers that have any normal value.
-    :param of: the number of peers that report the field.
+    :param reporting_count: the number of peers that report the field.
     """
 
     accepted: tuple[typing.Any, ...]
     count: int
     normal_count: int
-    of: int
+    reporting_count: int
 
     @property
     def value(self) -> typing.Any:
@@ -126,7 +126,7 @@ def find_norm_of_counts(
         accepted=tuple(accepted),
         count=counts[most_frequent],
         normal_count=normal_count,
-        of=reporting_count,
+        reporting_count=reporting_count,
     )
 
 
@@ -135,13 +135,13 @@ class Odd:
     """A number that is far from the numbers of the peers.
 
     :param index: the index of the machine among its peers.
-    :param far: the distance from the median, as a multiple of the limit; 2 for
-        a count.
+    :param relative_distance: the distance from the median, as a multiple of
+        the limit; 2 for a count.
     """
 
     index: int
     value: float
-    far: float
+    relative_distance: float
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,13 +151,13 @@ class Range:
     :param value: the most frequent number, or the median.
     :param count: the number of peers that have this number, or are near the
         median.
-    :param of: the number of peers that report a number.
+    :param reporting_count: the number of peers that report a number.
     :param odd: the numbers that are far from all normal numbers.
     """
 
     value: float
     count: int
-    of: int
+    reporting_count: int
     odd: tuple[Odd, ...]
 
 
@@ -184,9 +184,18 @@ def find_range_of_counts(
     odd = []
     for index, value in reported:
         if not _is_nearly_normal(value, normal):
-            odd.append(Odd(index=index, value=value, far=_FAR_OF_COUNT))
+            odd.append(
+                Odd(
+                    index=index,
+                    value=value,
+                    relative_distance=_DISTANCE_OF_COUNT,
+                )
+            )
     return Range(
-        value=normal.value, count=normal.count, of=normal.of, odd=tuple(odd)
+        value=normal.value,
+        count=normal.count,
+        reporting_count=normal.reporting_count,
+        odd=tuple(odd),
     )
 
 
@@ -278,22 +287,28 @@ def _range_by_spread(
     for index, value in reported:
         distance = abs(value - median)
         if distance > limit:
-            odd.append(Odd(index=index, value=value, far=distance / limit))
+            odd.append(
+                Odd(
+                    index=index,
+                    value=value,
+                    relative_distance=distance / limit,
+                )
+            )
     if len(odd) > len(reported) * QUARTER:
         # So many machines are not broken, but are another population.
         return None
     return Range(
         value=median,
         count=len(reported) - len(odd),
-        of=len(reported),
+        reporting_count=len(reported),
         odd=tuple(odd),
     )
 
 
-def unify_capacities(
+def find_common_capacities(
     counts: Mapping[typing.Any, int],
 ) -> dict[typing.Any, typing.Any]:
-    """Map capacities to a nearly equal capacity that more peers have.
+    """Find the common capacities that replace nearly equal ones.
 
     For example, ``{960000: 9, 960100: 1}`` gives ``{960100: 960000}``. Disks
     of one model differ by a few sectors, and memory differs by the part that
@@ -302,28 +317,28 @@ def unify_capacities(
 
     :param counts: the number of peers, by value. Values that are not
         capacities are never replaced.
-    :returns: the new capacity, by the capacity that it replaces.
+    :returns: the common capacity, by the capacity that it replaces.
     """
-    # The most frequent capacity comes first because it stays. Of equally
-    # frequent capacities, the least comes first.
+    # The most frequent capacity comes first, and replaces the others. Of
+    # equally frequent capacities, the least comes first.
     capacities = sorted(value for value in counts if _is_capacity(value))
     capacities.sort(key=counts.__getitem__, reverse=True)
-    # The capacities that stay, in ascending order. Therefore only the two
+    # The common capacities, in ascending order. Therefore only the two
     # neighbors of a capacity can be nearly equal to it.
-    kept: list[float] = []
+    common: list[float] = []
     replacements = {}
     for capacity in capacities:
-        index = bisect.bisect(kept, capacity)
-        neighbours = kept[max(0, index - 1) : index + 1]
+        index = bisect.bisect(common, capacity)
+        neighbors = common[max(0, index - 1) : index + 1]
         nearby = []
-        for neighbour in neighbours:
-            tolerance = _NOISE_OF_CAPACITY * abs(neighbour)
-            if abs(neighbour - capacity) <= tolerance:
-                nearby.append(neighbour)
+        for neighbor in neighbors:
+            tolerance = _NOISE_OF_CAPACITY * abs(neighbor)
+            if abs(neighbor - capacity) <= tolerance:
+                nearby.append(neighbor)
         if nearby:
             replacements[capacity] = _nearest(nearby, capacity)
         else:
-            kept.insert(index, capacity)
+            common.insert(index, capacity)
     return replacements
 
 

@@ -9,7 +9,6 @@ compared by their number and by the values of all of them together.
 
 import collections
 from collections.abc import Hashable, Iterable, Sequence
-import math
 import typing
 
 from ironic_inspection_rules.kit.machine.outliers import finding
@@ -83,6 +82,17 @@ class CountedList(typing.NamedTuple):
     machine_count: int
 
 
+class MultisetDifference(typing.NamedTuple):
+    """The difference of a multiset of values from a normal multiset.
+
+    For example, if peers have three disks of 960 GB, a machine with two of
+    them and one disk of 480 GB misses 960 and has the surplus 480.
+    """
+
+    missing: list[typing.Any]
+    surplus: list[typing.Any]
+
+
 def compare(
     lists: Sequence[sketch.PartList | None], min_peers: int
 ) -> DifferencesByPlace:
@@ -142,26 +152,32 @@ def _compare_lists(
     differences: dict[int, list[peer_difference.PeerDifference]] = {}
     normal_slots = _find_normal_slots(counted_lists, reporting_count)
     if not normal_slots:
-        by_number = _ByNumber(counted_lists, reporting_count, min_peers)
+        all_parts = _CountedParts(counted_lists, reporting_count, min_peers)
         for part_list, _machine_count in counted_lists:
-            differences[id(part_list)] = by_number.find_differences(part_list)
+            differences[id(part_list)] = all_parts.find_differences(part_list)
         return differences
-    # The same lists without the parts that have a slot.
-    without_slots = []
-    for part_list, machine_count in counted_lists:
-        items = [item for item in part_list.items if not _slot_of(item)]
-        rest = part_list._replace(items=tuple(items))
-        without_slots.append(CountedList(rest, machine_count))
-    by_slot = _BySlot(counted_lists, normal_slots, reporting_count, min_peers)
-    by_number = _ByNumber(without_slots, reporting_count, min_peers)
-    for (part_list, _machine_count), (rest, _machine_count) in zip(
-        counted_lists, without_slots, strict=True
-    ):
+    parts_in_slots = _PartsInSlots(
+        counted_lists, normal_slots, reporting_count, min_peers
+    )
+    lists_without_slots = [
+        CountedList(_leave_out_slots(part_list), machine_count)
+        for part_list, machine_count in counted_lists
+    ]
+    other_parts = _CountedParts(
+        lists_without_slots, reporting_count, min_peers
+    )
+    for part_list, _machine_count in counted_lists:
         differences[id(part_list)] = [
-            *by_slot.find_differences(part_list),
-            *by_number.find_differences(rest),
+            *parts_in_slots.find_differences(part_list),
+            *other_parts.find_differences(_leave_out_slots(part_list)),
         ]
     return differences
+
+
+def _leave_out_slots(part_list: sketch.PartList) -> sketch.PartList:
+    """Return a list of parts without the parts that have a slot."""
+    items = [item for item in part_list.items if not _slot_of(item)]
+    return part_list._replace(items=tuple(items))
 
 
 def _slot_of(item: sketch.Item) -> str:
@@ -173,6 +189,17 @@ def _slot_of(item: sketch.Item) -> str:
 def _filled_slots(part_list: sketch.PartList) -> set[str]:
     """Return the slots in which a list has parts."""
     return set(map(_slot_of, part_list.items)) - {''}
+
+
+def _count_filled_slots(
+    counted_lists: Iterable[CountedList],
+) -> collections.Counter[str]:
+    """Return the number of machines that have filled a slot, by slot."""
+    counts: collections.Counter[str] = collections.Counter()
+    for part_list, machine_count in counted_lists:
+        for slot in _filled_slots(part_list):
+            counts[slot] += machine_count
+    return counts
 
 
 def _find_normal_slots(
@@ -187,13 +214,9 @@ def _find_normal_slots(
     :param counted_lists: the different lists, and how many machines have them.
     :param reporting_count: the number of machines that report parts.
     """
-    count: collections.Counter[str] = collections.Counter()
-    for part_list, machine_count in counted_lists:
-        for slot in _filled_slots(part_list):
-            count[slot] += machine_count
     normal = frozenset(
         slot
-        for slot, machine_count in count.items()
+        for slot, machine_count in _count_filled_slots(counted_lists).items()
         if machine_count >= reporting_count * norm.NEARLY_ALL
     )
     # The number of machines that have filled these slots and no others.
@@ -230,7 +253,7 @@ def _count_values(
     return values
 
 
-class _BySlot:
+class _PartsInSlots:
     """Compares parts by the slots that they are in.
 
     :param counted_lists: all lists of parts, with the number of machines that
@@ -251,10 +274,7 @@ class _BySlot:
         self._slots = slots
         self._reporting_count = reporting_count
         # The number of machines that have filled a slot.
-        self._filled: collections.Counter[str] = collections.Counter()
-        for part_list, machine_count in counted_lists:
-            for slot in _filled_slots(part_list):
-                self._filled[slot] += machine_count
+        self._filled_counts = _count_filled_slots(counted_lists)
         # Normal values, by slot and attribute.
         self._norms: dict[tuple[str, str], norm.Norm] = {}
         # The normal attributes of a part, by its slot.
@@ -329,23 +349,24 @@ class _BySlot:
                 parts[slot] = dict(names_and_values)
         empty_slots = sorted(self._slots - parts.keys())
         unusual_slots = sorted(parts.keys() - self._slots)
-        # Parts that peers have in another slot: the slot in this machine, by
-        # the slot in the peers.
-        moves = self._find_moves(parts, empty_slots, unusual_slots)
-        missing = [slot for slot in empty_slots if slot not in moves]
-        new = [slot for slot in unusual_slots if slot not in moves.values()]
+        # The present slot of a part that peers have in another slot, by the
+        # slot in the peers.
+        present_slots = self._find_moves(parts, empty_slots, unusual_slots)
         differences = []
-        for slot in missing:
-            differences.append(self._describe_missing_part(part_list, slot))
-        for slot in new:
-            differences.append(
-                self._describe_new_part(part_list, slot, parts[slot])
-            )
+        for slot in empty_slots:
+            if slot not in present_slots:
+                differences.append(
+                    self._describe_missing_part(part_list, slot)
+                )
+        for slot in unusual_slots:
+            if slot not in present_slots.values():
+                differences.append(
+                    self._describe_new_part(part_list, slot, parts[slot])
+                )
         # Other parts may have moved because a part is missing or new. Only the
         # missing or new part is reported then.
-        has_only_moves = not missing and not new
-        if has_only_moves:
-            for usual_slot, slot in moves.items():
+        if not differences:
+            for usual_slot, slot in present_slots.items():
                 differences.append(
                     self._describe_moved_part(part_list, usual_slot, slot)
                 )
@@ -394,7 +415,7 @@ class _BySlot:
     ) -> peer_difference.PeerDifference:
         """Describe an empty slot that peers have filled."""
         usual = describe_part(part_list.kind, self._normal_parts.get(slot, {}))
-        filled = self._filled[slot]
+        filled_count = self._filled_counts[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.MISSING,
@@ -402,9 +423,9 @@ class _BySlot:
             field=part_list.source,
             has=None,
             value=usual,
-            count=filled,
-            normal_count=filled,
-            of=self._reporting_count,
+            count=filled_count,
+            normal_count=filled_count,
+            reporting_count=self._reporting_count,
             has_extra=False,
         )
 
@@ -415,7 +436,7 @@ class _BySlot:
 
         :param attributes: the attributes of the part.
         """
-        without = self._reporting_count - self._filled[slot]
+        empty_count = self._reporting_count - self._filled_counts[slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.NEW,
@@ -423,9 +444,9 @@ class _BySlot:
             field=part_list.source,
             has=describe_part(part_list.kind, attributes),
             value='nothing there',
-            count=without,
-            normal_count=without,
-            of=self._reporting_count,
+            count=empty_count,
+            normal_count=empty_count,
+            reporting_count=self._reporting_count,
         )
 
     def _describe_moved_part(
@@ -436,7 +457,7 @@ class _BySlot:
         :param usual_slot: the slot in which peers have the part.
         :param slot: the slot in which this machine has it.
         """
-        filled = self._filled[usual_slot]
+        filled_count = self._filled_counts[usual_slot]
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.MOVED,
@@ -444,9 +465,9 @@ class _BySlot:
             field=part_list.source,
             has=slot,
             value=usual_slot,
-            count=filled,
-            normal_count=filled,
-            of=self._reporting_count,
+            count=filled_count,
+            normal_count=filled_count,
+            reporting_count=self._reporting_count,
         )
 
     def _describe_changed_part(
@@ -466,12 +487,13 @@ class _BySlot:
         :param names: the names of the unusual attributes; at most three are
             reported.
         """
-        first_names = sorted(names, key=_importance_key)[
-            :_MAX_REPORTED_ATTRIBUTES
-        ]
-        normal = self._norms[slot, first_names[0]]
-        has = {name: attributes[name] for name in first_names}
-        usual = {name: self._norms[slot, name].value for name in first_names}
+        reported_names = _choose_reported(names)
+        most_telling = reported_names[0]
+        normal = self._norms[slot, most_telling]
+        has = {name: attributes[name] for name in reported_names}
+        usual = {
+            name: self._norms[slot, name].value for name in reported_names
+        }
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.CHANGED,
@@ -481,13 +503,13 @@ class _BySlot:
             value=describe_attributes(part_list.kind, usual),
             count=normal.count,
             normal_count=normal.normal_count,
-            of=normal.of,
-            names=tuple(first_names),
+            reporting_count=normal.reporting_count,
+            names=tuple(reported_names),
         )
 
 
-class _ByNumber:
-    """Compares parts without slots, by their number and their attributes.
+class _CountedParts:
+    """Compares parts whose slots are not known or vary between machines.
 
     Nobody knows which part of a machine corresponds to which part of a peer.
     Therefore the values of all parts are compared together, as a multiset:
@@ -511,15 +533,15 @@ class _ByNumber:
         numbers: collections.Counter[Hashable] = collections.Counter()
         for part_list, machine_count in counted_lists:
             numbers[len(part_list.items)] += machine_count
-        self._number = norm.find_norm_of_counts(numbers, min_peers)
+        self._normal_number = norm.find_norm_of_counts(numbers, min_peers)
         # The normal multisets, by attribute. An attribute is not compared if
         # its normal multiset is empty, because then most machines do not
         # report it.
-        self._values = {}
+        self._normal_values = {}
         for name, counts in sorted(_count_multisets(counted_lists).items()):
             normal = norm.find_norm_of_counts(counts, min_peers)
             if normal is not None and normal.value != ():
-                self._values[name] = normal
+                self._normal_values[name] = normal
 
     def find_differences(
         self, part_list: sketch.PartList
@@ -530,65 +552,57 @@ class _ByNumber:
         than usual, and one of its parts is of another kind. Nothing is
         compared if the number of parts varies between peers.
         """
-        normal = self._number
+        normal = self._normal_number
         if normal is None:
             return []
         number = len(part_list.items)
-        lost, added = self._find_lost_and_added(part_list)
+        values = self._compare_values(part_list)
         differences = []
         if number not in normal.accepted:
-            if number == 0:
-                # A machine without parts lacks all usual values.
-                lost = {}
-                for name, shared in self._values.items():
-                    lost[name] = list(shared.value)
             differences.append(
-                self._describe_number(part_list, normal, lost, added)
+                self._describe_number(part_list, normal, values)
             )
         # A surplus part adds one value to every attribute, which may be
         # unusual. If there are more unusual values than surplus parts, another
         # part has changed. It also lacks a usual value then.
-        surplus = max(0, number - normal.value)
+        surplus_parts = max(0, number - normal.value)
         changed = {}
-        for name, values in added.items():
-            if name in lost and len(values) > surplus:
-                changed[name] = values
+        for name, difference in values.items():
+            if difference.missing and len(difference.surplus) > surplus_parts:
+                changed[name] = difference
         if changed:
-            differences.append(
-                self._describe_changed_part(part_list, changed, lost)
-            )
+            differences.append(self._describe_changed_part(part_list, changed))
         return differences
 
-    def _find_lost_and_added(
+    def _compare_values(
         self, part_list: sketch.PartList
-    ) -> tuple[dict[str, list[typing.Any]], dict[str, list[typing.Any]]]:
-        """Return the usual values that are missing, and the unusual values.
+    ) -> dict[str, MultisetDifference]:
+        """Return how the values of all parts together differ, by attribute.
 
         For example, if peers have three disks of 960 GB, a machine with two of
-        them and one disk of 480 GB gives ``({'size': [960]}, {'size':
-        [480]})``.
-
-        :returns: two mappings of attribute names to lists of values.
+        them and one disk of 480 GB misses 960 and has the surplus 480 in the
+        attribute ``size``. Attributes with normal values are left out.
         """
-        lost_by_name: dict[str, list[typing.Any]] = {}
-        added_by_name: dict[str, list[typing.Any]] = {}
+        if not part_list.items:
+            # A machine without parts misses all usual values.
+            return {
+                name: MultisetDifference(list(normal.value), surplus=[])
+                for name, normal in self._normal_values.items()
+            }
+        differences = {}
         for name, multiset in multisets_by_attribute(part_list).items():
-            normal = self._values.get(name)
-            if normal is None or multiset in normal.accepted:
-                continue
-            lost, added = compare_multisets(multiset, normal.accepted)
-            if lost:
-                lost_by_name[name] = lost
-            if added:
-                added_by_name[name] = added
-        return lost_by_name, added_by_name
+            normal = self._normal_values.get(name)
+            if normal is not None and multiset not in normal.accepted:
+                differences[name] = compare_multisets(
+                    multiset, normal.accepted
+                )
+        return differences
 
     def _describe_number(
         self,
         part_list: sketch.PartList,
         normal: norm.Norm,
-        lost: Attributes,
-        added: Attributes,
+        values: typing.Mapping[str, MultisetDifference],
     ) -> peer_difference.PeerDifference:
         """Describe a machine that has fewer or more parts than its peers.
 
@@ -596,10 +610,8 @@ class _ByNumber:
         GB)": a disk of 960 GB is missing.
 
         :param normal: the normal number of parts.
-        :param lost: the usual values that the machine lacks, by attribute;
-            they describe the missing part.
-        :param added: the unusual values of the machine, by attribute; they
-            describe the surplus part.
+        :param values: the values that are missing or surplus, by attribute;
+            the first of them describe the missing or surplus part.
         """
         number = len(part_list.items)
         is_fewer = number < normal.value
@@ -607,10 +619,20 @@ class _ByNumber:
         usual = str(normal.value)
         if is_fewer:
             what = finding.MISSING
-            usual += _in_brackets(part_list.kind, lost)
+            missing_part = {
+                name: difference.missing[0]
+                for name, difference in values.items()
+                if difference.missing
+            }
+            usual += _in_brackets(part_list.kind, missing_part)
         else:
             what = finding.NEW
-            has += _in_brackets(part_list.kind, added)
+            surplus_part = {
+                name: difference.surplus[0]
+                for name, difference in values.items()
+                if difference.surplus
+            }
+            has += _in_brackets(part_list.kind, surplus_part)
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=what,
@@ -620,25 +642,27 @@ class _ByNumber:
             value=usual,
             count=normal.count,
             normal_count=normal.normal_count,
-            of=normal.of,
+            reporting_count=normal.reporting_count,
             has_extra=not is_fewer,
         )
 
     def _describe_changed_part(
-        self, part_list: sketch.PartList, changed: Attributes, lost: Attributes
+        self,
+        part_list: sketch.PartList,
+        changed: typing.Mapping[str, MultisetDifference],
     ) -> peer_difference.PeerDifference:
         """Describe a machine in which some part is of another kind than usual.
 
         Nobody knows which part it is. Therefore the first unusual value is
         reported next to the first usual value, e.g. 480 GB and 960 GB.
 
-        :param changed: the unusual values of the machine, by attribute.
-        :param lost: the usual values that the machine lacks, by attribute.
+        :param changed: the values that are missing and surplus, by attribute.
         """
-        names = sorted(changed, key=_importance_key)[:_MAX_REPORTED_ATTRIBUTES]
-        normal = self._values[names[0]]
-        has = {name: changed[name][0] for name in names}
-        usual = {name: lost[name][0] for name in names}
+        names = _choose_reported(changed)
+        most_telling = names[0]
+        normal = self._normal_values[most_telling]
+        has = {name: changed[name].surplus[0] for name in names}
+        usual = {name: changed[name].missing[0] for name in names}
         return peer_difference.PeerDifference(
             kind=part_list.kind,
             what=finding.CHANGED,
@@ -648,7 +672,7 @@ class _ByNumber:
             value=describe_attributes(part_list.kind, usual),
             count=normal.count,
             normal_count=normal.normal_count,
-            of=normal.of,
+            reporting_count=normal.reporting_count,
             names=tuple(names),
         )
 
@@ -696,31 +720,33 @@ def _count_multisets(
 
 def compare_multisets(
     values: Sequence[typing.Any], accepted: Iterable[Sequence[typing.Any]]
-) -> tuple[list[typing.Any], list[typing.Any]]:
+) -> MultisetDifference:
     """Return how a multiset differs from the nearest normal multiset.
 
-    For example, if ``(960, 960)`` is normal, ``(960,)`` lacks one value and
-    gives ``([960], [])``.
+    For example, if ``(960, 960)`` is normal, ``(960,)`` misses one 960.
 
     :param values: the values of the multiset.
-    :param accepted: the normal multisets. The nearest one has the fewest
-        differing values.
-    :returns: the values that are missing, and the values that are surplus.
+    :param accepted: the normal multisets, at least one. The nearest one has
+        the fewest differing values.
     """
     own = collections.Counter(values)
-    # Without any normal multiset, all values are surplus.
-    nearest_lost: list[typing.Any] = []
-    nearest_added = list(values)
-    least_distance: float = math.inf
+    differences = []
     for normal in accepted:
         usual = collections.Counter(normal)
-        lost = sorted((usual - own).elements(), key=str)
-        added = sorted((own - usual).elements(), key=str)
-        distance = len(lost) + len(added)
-        if distance < least_distance:
-            least_distance = distance
-            nearest_lost, nearest_added = lost, added
-    return nearest_lost, nearest_added
+        missing = sorted((usual - own).elements(), key=str)
+        surplus = sorted((own - usual).elements(), key=str)
+        differences.append(MultisetDifference(missing, surplus))
+
+    def count_values(difference: MultisetDifference) -> int:
+        return len(difference.missing) + len(difference.surplus)
+
+    # If several are equally near, the first one is taken.
+    return min(differences, key=count_values)
+
+
+def _choose_reported(names: Iterable[str]) -> list[str]:
+    """Return the attributes that are reported, the most telling first."""
+    return sorted(names, key=_importance_key)[:_MAX_REPORTED_ATTRIBUTES]
 
 
 def _importance_key(name: str) -> tuple[int, str]:
@@ -757,15 +783,14 @@ def describe_part(kind: str, part: Attributes) -> str:
     return ' '.join(dict.fromkeys(words)) or 'one'
 
 
-def _in_brackets(kind: str, values: Attributes) -> str:
+def _in_brackets(kind: str, part: Attributes) -> str:
     """Describe a part in words and in brackets, e.g. `` (960 GB)``.
 
-    :param values: lists of values, by attribute. The first value of every list
-        describes the part. If there are no values, the result is empty.
+    :param part: the attributes of the part. If there are none, the result is
+        empty.
     """
-    if not values:
+    if not part:
         return ''
-    part = {name: values_of_name[0] for name, values_of_name in values.items()}
     return f' ({describe_part(kind, part)})'
 
 

@@ -103,9 +103,9 @@ class PeerDifference:
     :ivar value: the value of most peers, as text for people.
     :ivar count: the number of peers that have ``value``.
     :ivar normal_count: the number of peers that have a normal value.
-    :ivar of: the number of peers that report any value.
-    :ivar far: the distance of a number from normal numbers; 1 for other
-        values.
+    :ivar reporting_count: the number of peers that report any value.
+    :ivar relative_distance: the distance of a number from normal numbers, see
+        :class:`.norm.Odd`; 1 for other values.
     :ivar has_extra: whether the machine has something that its peers lack.
     :ivar names: the attributes of a part that differ.
     """
@@ -118,24 +118,25 @@ class PeerDifference:
     value: str
     count: int
     normal_count: int
-    of: int
-    far: float = 1
+    reporting_count: int
+    relative_distance: float = 1
     has_extra: bool = True
     names: tuple[str, ...] = ()
-
-    @property
-    def odd(self) -> float:
-        """How odd the difference is; 0 would be normal."""
-        return finding.rate_oddness(
-            self.kind, self.normal_count, self.of, self.far
-        )
 
     def as_finding(self, machine: str, group: str) -> finding.Outlier:
         """Build the finding that is reported.
 
         :param group: the name of the group of peers.
         """
-        of_peers = finding.PeerValue(self.value, self.count, self.of)
+        value_of_peers = finding.PeerValue(
+            self.value, self.count, self.reporting_count
+        )
+        oddness = finding.rate_oddness(
+            self.kind,
+            self.normal_count,
+            self.reporting_count,
+            self.relative_distance,
+        )
         return finding.Outlier(
             machine=machine,
             kind=self.kind,
@@ -143,8 +144,8 @@ class PeerDifference:
             slot=self.slot,
             field=self.field,
             has=self.has,
-            peers=of_peers,
-            odd=self.odd,
+            peers=value_of_peers,
+            odd=oddness,
             group=group,
         )
 

@@ -254,8 +254,8 @@ def _build_comparison(findings: Sequence[finding.Outlier]) -> page.Grid:
         peer_value = outlier.peers
         how_many = page.Meter(
             part=peer_value.count,
-            whole=peer_value.of,
-            text=f'{peer_value.count:,} of {peer_value.of:,}',
+            whole=peer_value.reporting_count,
+            text=f'{peer_value.count:,} of {peer_value.reporting_count:,}',
         )
         rows.append((machine, has, peer_value.value, how_many))
     return page.Grid(

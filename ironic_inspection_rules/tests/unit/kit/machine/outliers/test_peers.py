@@ -349,7 +349,7 @@ class PeersTestCase(base.TestCase):
                     each.has,
                     each.peers.value,
                     each.peers.count,
-                    each.peers.of,
+                    each.peers.reporting_count,
                 )
                 for each in result.findings
             ],
