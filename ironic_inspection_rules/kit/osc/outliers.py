@@ -308,7 +308,7 @@ class _History:
                 earlier_by_machine[earlier_sketch.name] = earlier_sketch
         # Compare the fleet of today again, but with these machines in their
         # earlier state.
-        earlier_result = fleet.find_instead(earlier_by_machine)
+        earlier_result = fleet.find_earlier(earlier_by_machine)
         identities_shown = {
             outlier.identity for outlier in earlier_result.findings
         }

@@ -64,15 +64,15 @@ class RulePart(typing.NamedTuple):
         the first condition in the second condition, which is a group.
     :ivar op: the op of the condition or action.
     :ivar results: the results that machines should reach.
-    :ivar of: which action a condition belongs to, e.g. " of action 2"; empty
-        for actions and for conditions of the rule itself.
+    :ivar of_action: which action a condition belongs to, e.g. " of action 2";
+        empty for actions and for conditions of the rule itself.
     """
 
     place: Place
     number: str
     op: str
     results: tuple[str, ...] = (TRUE, FALSE)
-    of: str = ''
+    of_action: str = ''
 
 
 def parts(rule: model.Rule) -> typing.Iterator[RulePart]:
@@ -128,7 +128,7 @@ def _condition_parts(
             place=place,
             number=number,
             op=condition_or_group['op'],
-            of=of_action,
+            of_action=of_action,
         )
         yield from _condition_parts(
             condition_or_group.get('conditions'),
@@ -151,7 +151,8 @@ class Coverage:
     :ivar problems: the reasons why files cannot be read.
     :ivar broken: the number of machines whose inspection ends with an error in
         a rule.
-    :ivar keys: the rows that rules looked up, as pairs of table and key.
+    :ivar rows_looked_up: the rows that rules looked up, as pairs of table and
+        key.
     :param rules: the rules, in the order of reports.
     :param tables: the tables that the rules read, by name.
     """
@@ -162,7 +163,7 @@ class Coverage:
         tables: table.Tables = machine_test.NO_TABLES,
     ) -> None:
         self.tables = tables
-        self.keys: set[tuple[str, str]] = set()
+        self.rows_looked_up: set[tuple[str, str]] = set()
         self.rules = tuple(rule for rule in rules if rule.mode != model.OFF)
         self.counts: collections.Counter[Place] = collections.Counter()
         self.problems: list[str] = []
@@ -231,14 +232,14 @@ class Coverage:
         self.problems += other.problems
         self.broken += other.broken
         self.counts.update(other.counts)
-        self.keys |= other.keys
+        self.rows_looked_up |= other.rows_looked_up
 
     def unmatched(self, name: str) -> list[str]:
         """Return the keys of the rows of a table that no rule looked up."""
         return [
             key
             for key in self.tables[name].keys
-            if (name, key) not in self.keys
+            if (name, key) not in self.rows_looked_up
         ]
 
     def reached(self, rule: model.Rule, within: Place = ()) -> list[bool]:
@@ -274,24 +275,21 @@ class Coverage:
         for part in parts(shown_rule):
             for result in part.results:
                 was_reached = self.counts[*part.place, result] > 0
-                if was_reached:
-                    continue
-                # The words in the sentence: number, op etc.
-                words = {**part._asdict(), 'result': result}
-                if result == RAN:
-                    text = _('action %(number)s (%(op)s) never ran') % words
-                    reason = self.why_idle(part.place)
-                    if reason:
-                        text = f'{text}: {reason}'
-                else:
-                    text = (
-                        _(
-                            'condition %(number)s (%(op)s)%(of)s was never '
-                            '%(result)s'
-                        )
-                        % words
-                    )
-                yield text
+                if not was_reached:
+                    yield self._describe_missed(part, result)
+
+    def _describe_missed(self, part: RulePart, result: str) -> str:
+        """Return the sentence about a result that no machine reached."""
+        words = {'number': part.number, 'op': part.op}
+        if result == RAN:
+            text = _('action %(number)s (%(op)s) never ran') % words
+            reason = self.why_idle(part.place)
+            if reason:
+                return f'{text}: {reason}'
+            return text
+        words.update(of=part.of_action, result=result)
+        text = _('condition %(number)s (%(op)s)%(of)s was never %(result)s')
+        return text % words
 
     def why_idle(self, place: Place) -> str:
         """Return why an action did not run although its rule matched.
@@ -496,15 +494,14 @@ class WatchedCondition(condition.CompiledCondition):
         self._recorded = recorded
 
     def check(self, roots: budget.View) -> bool:
-        """Return whether the condition holds, and record the result.
+        """Return whether the original condition holds, and record it.
 
-        In a loop the condition may be true for one item and false for another.
-        Each of these results is recorded once.
+        In a loop, the condition is checked for every item. It may be true for
+        one item and false for another, so both results may be recorded.
         """
-        result = self._condition.check(roots)
-        place_and_result = (*self._place, _name_of_result(result))
-        self._recorded.add(place_and_result)
-        return result
+        holds = self._condition.check(roots)
+        self._recorded.add((*self._place, _name_of_result(holds)))
+        return holds
 
     def reason(self, view: budget.View, shown: budget.View) -> str:
         return self._condition.reason(view, shown)
@@ -648,10 +645,10 @@ class _CoverageWork:
     ) -> None:
         self._rules = rules
         self._nodes = nodes
-        # The keys of rows that rules have looked up, e.g. ("racks", "b7").
-        self._keys_looked_up: set[tuple[str, str]] = set()
+        # Pairs of table and key, e.g. ("racks", "b7").
+        self._rows_looked_up: set[tuple[str, str]] = set()
         watched_tables = {
-            name: WatchedTable(original, self._keys_looked_up)
+            name: WatchedTable(original, self._rows_looked_up)
             for name, original in tables.items()
         }
         # A sensitive rule leaves no trace of its parts, so it is compiled as
@@ -671,11 +668,11 @@ class _CoverageWork:
         # The result is sent to the main process, which already has the tables.
         # They may be large, so this coverage is created without them.
         coverage = Coverage(self._rules)
-        self._keys_looked_up.clear()
+        self._rows_looked_up.clear()
         for path in paths:
             # The results of the previous machine must not count again.
             self._watch.results.clear()
             test = machine_test.attempt(path, self._plans, self._nodes)
             coverage.count_machine(test, self._watch)
-        coverage.keys = set(self._keys_looked_up)
+        coverage.rows_looked_up = set(self._rows_looked_up)
         return coverage

@@ -110,7 +110,7 @@ class _RowComparison:
         chunk = _Chunk(machines=[], problems=[])
         for path in paths:
             try:
-                node = self._nodes.of(path)
+                node = self._nodes.node_for(path)
                 facts = machine_test.load_facts(path, node)
             except exceptions.InvalidDocument as exc:
                 chunk.problems.append(str(exc))

@@ -140,7 +140,7 @@ def treat(
         and does not differ.
     """
     try:
-        node = nodes.of(path)
+        node = nodes.node_for(path)
         # The data of the machine before the first rule.
         facts = machine_test.load_facts(path, node)
     except exceptions.InvalidDocument as exc:

@@ -99,7 +99,7 @@ class Nodes:
             # new node.
             self._default_node = load_node(path)
 
-    def of(self, inventory: str) -> Node:
+    def node_for(self, inventory: str) -> Node:
         """Return the node of a machine.
 
         :param inventory: the file of the machine, e.g. ``machines/a.json``.
@@ -469,7 +469,7 @@ def attempt(
         and the reason as ``problem``.
     """
     try:
-        node = nodes.of(path)
+        node = nodes.node_for(path)
         return run(path, plans, node, explain)
     except exceptions.InvalidDocument as exc:
         no_facts = working_copy.Facts(inventory={}, plugin_data={})

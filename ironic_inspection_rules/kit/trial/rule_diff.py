@@ -329,18 +329,35 @@ def _match_rules(
     }
     identities = []
     for rule in new.rules:
-        is_known_by_uuid = rule.uuid in new.given_uuids
-        is_uuid_new = rule.uuid not in old_uuids
-        if is_uuid_new and rule.description in descriptions_without_uuid:
-            # The author has just added the UUID to an old rule.
-            is_known_by_uuid = False
-        uuid: str | None = rule.uuid
+        is_given = rule.uuid in new.given_uuids
+        # Whether the author has just added the UUID to an old rule.
+        is_just_added = (
+            rule.uuid not in old_uuids
+            and rule.description in descriptions_without_uuid
+        )
+        is_known_by_uuid = is_given and not is_just_added
+        identity = {'uuid': rule.uuid, 'description': rule.description}
         if rule.description and not is_known_by_uuid:
             # Without a UUID, match() uses the description.
-            uuid = None
-        identities.append({'uuid': uuid, 'description': rule.description})
+            identity['uuid'] = None
+        identities.append(identity)
     matches = replacement.match(identities, old_fields)
-    # Match the remaining rules by their meaning.
+    _add_matches_by_meaning(matches, old, new, old_fields)
+    return matches
+
+
+def _add_matches_by_meaning(
+    matches: list[replacement.Match | None],
+    old: ComparedRules,
+    new: ComparedRules,
+    old_fields: typing.Sequence[replacement.Fields],
+) -> None:
+    """Match the rules that have no match yet by their meaning.
+
+    :param matches: the matches in the order of the new rules, which is
+        changed; None for a rule that has no match yet.
+    :param old_fields: the old rules as mappings of their fields.
+    """
     matched_uuids = {match.stored['uuid'] for match in matches if match}
     unmatched = [
         fields for fields in old_fields if fields['uuid'] not in matched_uuids
@@ -359,7 +376,6 @@ def _match_rules(
                 matches[index] = replacement.Match(fields, 'meaning')
                 unmatched.remove(fields)
                 break
-    return matches
 
 
 def _is_same_meaning(

@@ -206,22 +206,25 @@ class Peers:
         """Return how the machines differ from their peers."""
         return self._compare_groups(self._sketches, names=None)
 
-    def find_instead(self, others: Mapping[str, sketch.Sketch]) -> Result:
+    def find_earlier(
+        self, earlier_sketches: Mapping[str, sketch.Sketch]
+    ) -> Result:
         """Return how earlier data of machines differ from their peers' data.
 
-        :param others: sketches of earlier data, by name of the machine. They
-            replace the sketches of these machines that were added. Other
-            machines are compared as they were added.
+        :param earlier_sketches: sketches of earlier data, by name of the
+            machine. They replace the sketches of these machines that were
+            added. Other machines are compared as they were added.
         :returns: a result with only the groups that have one of these
             machines.
         """
         sketches = []
         for machine in self._sketches:
-            earlier = others.get(machine.name)
-            if earlier is not None:
-                machine = self._shared.share(earlier)
-            sketches.append(machine)
-        return self._compare_groups(sketches, others.keys())
+            earlier = earlier_sketches.get(machine.name)
+            if earlier is None:
+                sketches.append(machine)
+            else:
+                sketches.append(self._shared.share(earlier))
+        return self._compare_groups(sketches, earlier_sketches.keys())
 
     def _compare_groups(
         self, sketches: Iterable[sketch.Sketch], names: Container[str] | None

@@ -213,33 +213,45 @@ def find_sorts(
     for name in compared.attributes:
         if any(item.get(name) not in (None, '') for item in all_items):
             reported.append(name)
-    # The keys of the parts of every machine. A key is e.g. (960, 'Intel').
     keys_of_machines = []
     for items in lists:
         keys_of_machines.append(
-            {_key_of_part(item, reported) for item in items}
+            [_key_of_part(item, reported) for item in items]
         )
-    # A dict is used because a set has no order, and the same machines must
-    # give the same rules.
-    keys = dict.fromkeys(_key_of_part(item, reported) for item in all_items)
+    groups = _group_keys(compared, reported, keys_of_machines)
+    return _join_overlapping(compared, reported, groups, tolerated)
+
+
+def _group_keys(
+    compared: component.ComparedParts,
+    reported: Sequence[str],
+    keys_of_machines: Sequence[Sequence[Key]],
+) -> list[list[Key]]:
+    """Group the keys of parts; every group becomes a sort.
+
+    A key of a part that all machines have is a group of its own. If only some
+    machines have a part, the others may have another part in its place.
+    Therefore all such parts are one group if some attributes are equal, e.g.
+    ``rotational`` for disks.
+
+    :param reported: the names of the attributes in the keys, in order.
+    :param keys_of_machines: the keys of the parts of every machine. A key is
+        e.g. ``(960, 'Intel')``.
+    """
     on_all_machines: list[list[Key]] = []
     on_some_machines: dict[Hashable, list[Key]] = {}
-    for key in keys:
-        if all(key in machine_keys for machine_keys in keys_of_machines):
-            # All machines have such a part, so it is a sort of its own.
+    key_sets = list(map(set, keys_of_machines))
+    # A dict is used because a set has no order, and the same machines must
+    # give the same rules.
+    distinct_keys = dict.fromkeys(itertools.chain(*keys_of_machines))
+    for key in distinct_keys:
+        if all(key in keys for keys in key_sets):
             on_all_machines.append([key])
-            continue
-        # Some machines lack such a part, so they may have another part in its
-        # place. All these parts are one sort if these attributes are equal,
-        # e.g. "rotational" for disks.
-        shared = tuple(
-            value
-            for name, value in zip(reported, key, strict=True)
-            if name in compared.must_agree
-        )
-        on_some_machines.setdefault(shared, []).append(key)
-    groups = [*on_all_machines, *on_some_machines.values()]
-    return _join_overlapping(compared, reported, groups, tolerated)
+        else:
+            values = dict(zip(reported, key, strict=True))
+            agreeing = tuple(values.get(name) for name in compared.must_agree)
+            on_some_machines.setdefault(agreeing, []).append(key)
+    return [*on_all_machines, *on_some_machines.values()]
 
 
 def _key_of_part(item: component.PartItem, reported: Sequence[str]) -> Key:

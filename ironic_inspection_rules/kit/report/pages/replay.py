@@ -119,17 +119,14 @@ class _Run:
         # The UUIDs of the rules that matched.
         matched_then = then.get('matched') or ()
         matched_now = now.get('matched') or ()
-        for heading, uuids, other_uuids in (
-            ('Matched then, not now', matched_then, matched_now),
-            ('Matches now, not then', matched_now, matched_then),
-        ):
-            rules = [
-                names.get(uuid) or uuid
-                for uuid in uuids
-                if uuid not in other_uuids
-            ]
-            if rules:
-                parts.append(page.Block(heading, (', '.join(rules),)))
+        only_then = [uuid for uuid in matched_then if uuid not in matched_now]
+        only_now = [uuid for uuid in matched_now if uuid not in matched_then]
+        if only_then:
+            text = _join_rule_names(only_then, names)
+            parts.append(page.Block('Matched then, not now', (text,)))
+        if only_now:
+            text = _join_rule_names(only_now, names)
+            parts.append(page.Block('Matches now, not then', (text,)))
         self.opened = tuple(parts)
 
     @property
@@ -166,6 +163,13 @@ class _Run:
         if self.is_worse:
             marks.append('show=worse')
         return marks
+
+
+def _join_rule_names(
+    uuids: Sequence[str], names: Mapping[str, str | None]
+) -> str:
+    """Return the descriptions of rules, or the UUIDs of those without one."""
+    return ', '.join(names.get(uuid) or uuid for uuid in uuids)
 
 
 def _write_headline(replayed: JsonObject) -> str:

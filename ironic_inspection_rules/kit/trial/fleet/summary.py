@@ -146,15 +146,11 @@ class Summary:
             self.invalid.append(listed_machine)
         if not entry.get('matched'):
             self.unmatched.append(listed_machine)
-        if self.compared:
-            # Whether the result differs from the result of the rules in force.
-            differs = bool(entry.get('differs'))
-            if differs:
-                self.differ += 1
-        else:
-            # Whether the rules would change or fail the machine.
-            differs = bool(changes) or entry['result'] == FAILED
-        if differs:
+        if self.compared and entry.get('differs'):
+            self.differ += 1
+            self.groups.add(entry)
+        is_changed_or_failed = changes or entry['result'] == FAILED
+        if not self.compared and is_changed_or_failed:
             self.groups.add(entry)
 
     def _count_matches(self, entry: Plain) -> None:
@@ -349,17 +345,14 @@ def _compare_with_node(
     # Start with copies, and apply the changes to them.
     after = {kind: set(names) for kind, names in before.items()}
     for change in changes:
-        if change['object'] != TRAIT:
+        if change['object'] == TRAIT and change['op'] == 'remove':
+            after[TRAIT].discard(_trait_of(change))
+        elif change['object'] == TRAIT:
+            after[TRAIT].add(_trait_of(change))
+        else:
             # The new value replaces all names of the kind.
             for kind, path in _find_kinds_changed(change):
                 after[kind] = _read_names(kind, _new_value(change), path)
-            continue
-        # The path of a trait is its name after a slash.
-        name_of_trait = change['path'][1:]
-        if change['op'] == 'remove':
-            after[TRAIT].discard(name_of_trait)
-        else:
-            after[TRAIT].add(name_of_trait)
     return _pair_by_kind(before, after)
 
 
@@ -378,18 +371,22 @@ def _compare_rule_sets(changes: Iterable[Plain]) -> dict[str, NameDifference]:
     before: dict[str, set[str]] = {kind: set() for kind in KINDS}
     after: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for change in changes:
-        if change['object'] != TRAIT:
+        if change['object'] == TRAIT and change['op'] == 'remove':
+            before[TRAIT].add(_trait_of(change))
+        elif change['object'] == TRAIT:
+            after[TRAIT].add(_trait_of(change))
+        else:
             for kind, path in _find_kinds_changed(change):
                 before[kind] = _read_names(kind, change.get('before'), path)
                 after[kind] = _read_names(kind, _new_value(change), path)
-            continue
-        # The path of a trait is its name after a slash.
-        name_of_trait = change['path'][1:]
-        if change['op'] == 'remove':
-            before[TRAIT].add(name_of_trait)
-        else:
-            after[TRAIT].add(name_of_trait)
     return _pair_by_kind(before, after)
+
+
+def _trait_of(change: Plain) -> str:
+    """Return the trait that a change adds or removes, e.g. ``CUSTOM_GPU``."""
+    # The path is a slash and the name of the trait.
+    name: str = change['path'][1:]
+    return name
 
 
 def _pair_by_kind(

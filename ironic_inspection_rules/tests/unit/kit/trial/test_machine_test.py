@@ -62,15 +62,15 @@ class NodesTestCase(MachinesTestCase):
         self.assertEqual(
             ['first', 'second', None],
             [
-                nodes.of(f'm/{name}').fields.get('name')
+                nodes.node_for(f'm/{name}').fields.get('name')
                 for name in ('a.json', 'b.yaml', 'c.json')
             ],
         )
-        self.assertEqual((), nodes.of('b.json').ports)
+        self.assertEqual((), nodes.node_for('b.json').ports)
 
     def test_a_file_has_the_node_of_all(self):
         nodes = machine_test.Nodes(self.write('a.yaml', 'name: all'))
-        self.assertEqual('all', nodes.of('b.json').fields['name'])
+        self.assertEqual('all', nodes.node_for('b.json').fields['name'])
 
 
 class RunAllTestCase(MachinesTestCase):
