@@ -111,14 +111,11 @@ def _check_part(
     :param part: the mapping.
     :raises: :class:`.exceptions.InvalidDocument` for any other mapping.
     """
-    is_valid = bool(part)
-    for kind, expected in part.items():
-        # isinstance() with an empty tuple is False, so an unknown key is
-        # invalid.
-        types = _TYPE_OF_PART.get(kind, ())
-        if not isinstance(expected, types):
-            is_valid = False
-    if not is_valid:
+    has_valid_types = all(
+        kind in _TYPE_OF_PART and isinstance(expected, _TYPE_OF_PART[kind])
+        for kind, expected in part.items()
+    )
+    if not part or not has_valid_types:
         raise exceptions.InvalidDocument(
             path,
             _(
@@ -128,10 +125,10 @@ def _check_part(
             % place,
         )
     for kind in ('matches', 'contains'):
-        # An empty expression is valid.
-        regex = part.get(kind, '')
+        if kind not in part:
+            continue
         try:
-            re.compile(regex)
+            re.compile(part[kind])
         except re.error as exc:
             raise exceptions.InvalidDocument(path, f'{place}: {exc}') from exc
 
@@ -152,23 +149,24 @@ def _has_parts(expected: typing.Any, value: typing.Any) -> bool:
     """
     if not isinstance(expected, dict):
         return False
+    return all(_has_part(kind, part, value) for kind, part in expected.items())
+
+
+def _has_part(kind: str, part: typing.Any, value: typing.Any) -> bool:
+    """Return whether a value has one part, see :func:`_has_parts`.
+
+    :param kind: ``has``, ``matches`` or ``contains``.
+    """
+    if kind == 'has':
+        return isinstance(value, list) and all(item in value for item in part)
     # Any other value, e.g. no error, is matched like an empty text.
     text = ''
     if isinstance(value, str):
         text = value
-    for kind, part in expected.items():
-        if kind == 'has':
-            has_part = isinstance(value, list) and all(
-                item in value for item in part
-            )
-        elif kind == 'matches':
-            has_part = re.fullmatch(part, text) is not None
-        else:
-            # The only other key that load() accepts is "contains".
-            has_part = re.search(part, text) is not None
-        if not has_part:
-            return False
-    return True
+    if kind == 'matches':
+        return re.fullmatch(part, text) is not None
+    # The only other key that load() accepts is "contains".
+    return re.search(part, text) is not None
 
 
 def dump(path: str, machines: typing.Iterable[Actual]) -> None:

@@ -114,8 +114,8 @@ def learn(
             _learn_text(identifiers, key, Kind.OTHER)
             if kind in _KINDS_OF_NAMES and _looks_like_serial(key):
                 identifiers.add_name(key)
-            kind_of_item = inner_kind(key, kind_by_name, name, kind)
-            learn(identifiers, item, kind_of_item, key)
+            item_kind = kind_of_item(key, kind_by_name, name, kind)
+            learn(identifiers, item, item_kind, key)
     elif isinstance(value, list):
         _learn_list(identifiers, value, kind, name)
     elif isinstance(value, str):
@@ -381,7 +381,7 @@ def kind_of_pair(value: dict[str, Any]) -> Kind | None:
     return None
 
 
-def inner_kind(
+def kind_of_item(
     key: str, kind_by_name: Kind | None, name: str, around: Kind
 ) -> Kind:
     """Return the kind of a value in a mapping.

@@ -117,7 +117,7 @@ class _Document:
         # the name says the kind of the value.
         kind_by_name = learning.kind_of_pair(dict(data))
         for name, value in data.items():
-            kind = learning.inner_kind(name, kind_by_name, parent, around)
+            kind = learning.kind_of_item(name, kind_by_name, parent, around)
             if kind is Kind.DROPPED:
                 continue
             if name in _FIELDS_OF_LLDP:

@@ -231,14 +231,15 @@ def _offer_after_rules(
         # The path is a slash and the name of a trait or a field of the node.
         name = change['path'][1:]
         is_removed = change['op'] == 'remove'
+        is_of_field = change['object'] == 'node' and name in _CHANGED_FIELDS
         if change['object'] == _TRAIT and is_removed:
             traits_after.discard(name)
         elif change['object'] == _TRAIT:
             traits_after.add(name)
-        elif change['object'] == 'node' and name in _CHANGED_FIELDS:
+        elif is_of_field and is_removed:
+            node_after[name] = None
+        elif is_of_field:
             node_after[name] = change['value']
-            if is_removed:
-                node_after[name] = None
         else:
             # Flavors do not depend on any other data.
             continue
