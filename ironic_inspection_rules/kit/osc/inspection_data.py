@@ -15,10 +15,11 @@ import os
 import pathlib
 import re
 import secrets
-from typing import Any
+from typing import Any, NamedTuple
 
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
+import requests
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
@@ -116,6 +117,10 @@ class ExportInspectionData(command.BaremetalCommand):
                 self._export(
                     selection, anonymizer, directory, parsed_args.jobs
                 )
+        except requests.RequestException:
+            # This is an OSError as well, but it is about an answer of Ironic,
+            # and not about a file. The base class knows its message.
+            raise
         except OSError as exc:
             raise osc_exceptions.CommandError(str(exc)) from exc
 
@@ -129,7 +134,8 @@ class ExportInspectionData(command.BaremetalCommand):
         """Write a file for every selected node, and print how many there are.
 
         Nodes about which Ironic has no data get no file. Their number is
-        printed on standard error.
+        printed on standard error, and so is the number of nodes whose runs the
+        user may not read.
 
         :param anonymizer: replaces names and numbers; None leaves the data
             unchanged.
@@ -138,6 +144,7 @@ class ExportInspectionData(command.BaremetalCommand):
         """
         baremetal = self.baremetal
         file_count = 0
+        forbidden_count = 0
         # Two nodes must not get the same file.
         used_names: set[str] = set()
         nodes = selection.read_matching_nodes(baremetal)
@@ -146,13 +153,15 @@ class ExportInspectionData(command.BaremetalCommand):
             read_machine = functools.partial(
                 _read_machine, baremetal, anonymizer
             )
-            all_data = threads.map(read_machine, nodes, _('Exporting'))
-            for node_fields, data in zip(nodes, all_data, strict=True):
-                if data is None:
+            machines = threads.map(read_machine, nodes, _('Exporting'))
+            for node_fields, machine_data in zip(nodes, machines, strict=True):
+                if machine_data.are_runs_forbidden:
+                    forbidden_count += 1
+                if machine_data.data is None:
                     # Ironic has no data about the node.
                     continue
                 name = _choose_file_name(node_fields, anonymizer, used_names)
-                _write_file(directory / name, data)
+                _write_file(directory / name, machine_data.data)
                 file_count += 1
         self.app.stdout.write(
             _P(
@@ -171,6 +180,17 @@ class ExportInspectionData(command.BaremetalCommand):
                     missing,
                 )
                 % missing
+            )
+        if forbidden_count:
+            self.app.stderr.write(
+                _P(
+                    'Warning: the runs of %d node may not be read, so the '
+                    'data of failed inspections are left out\n',
+                    'Warning: the runs of %d nodes may not be read, so the '
+                    'data of failed inspections are left out\n',
+                    forbidden_count,
+                )
+                % forbidden_count
             )
 
 
@@ -206,46 +226,62 @@ def _build_anonymizer(parsed_args) -> machine.Anonymizer | None:
     return machine.Anonymizer(key)
 
 
+class _MachineData(NamedTuple):
+    """What the user may read about the machine of a node.
+
+    :ivar data: ``{'inventory': …, 'plugin_data': …}``; None if Ironic has no
+        data.
+    :ivar are_runs_forbidden: whether the user may not read the runs of the
+        node, so that the data of a failed inspection are not known.
+    """
+
+    data: dict[str, Any] | None
+    are_runs_forbidden: bool
+
+
 def _read_machine(
     baremetal: Any,
     anonymizer: machine.Anonymizer | None,
     node_fields: dict[str, Any],
-) -> dict[str, Any] | None:
+) -> _MachineData:
     """Read the newest inventory and plugin data of a node from Ironic.
 
     If the last inspection failed, and Ironic has kept its data, these are
     returned. Otherwise it is the stored inventory, which comes from the last
-    successful inspection.
+    successful inspection. So it is if the user may not read runs.
 
     :param anonymizer: replaces names and numbers; None leaves the data
         unchanged.
     :param node_fields: the node, with ``uuid`` and ``name``.
-    :returns: ``{'inventory': …, 'plugin_data': …}``; None if Ironic has no
-        data.
     """
     uuid = node_fields['uuid']
     newest = None
-    # An Ironic without the plugin does not know this request.
-    with contextlib.suppress(sdk_exceptions.NotFoundException):
+    are_runs_forbidden = False
+    try:
         newest = inspection_run.get_failed_data(baremetal, uuid)
+    except sdk_exceptions.NotFoundException:
+        # An Ironic without the plugin does not know this request.
+        pass
+    except sdk_exceptions.ForbiddenException:
+        are_runs_forbidden = True
     if newest is None:
-        # The last inspection did not fail, or its data are not kept.
+        # The last inspection did not fail, or its data are not known.
         try:
             newest = node.inventory(baremetal, uuid)
         except sdk_exceptions.NotFoundException:
-            return None
+            return _MachineData(None, are_runs_forbidden)
     plugin_data = dict(newest['plugin_data'] or {})
     # The trace says what rules did. It is not data of the machine.
     plugin_data.pop(model.TRACE_KEY, None)
     data = {'inventory': newest['inventory'], 'plugin_data': plugin_data}
-    if anonymizer is None:
-        return data
-    # The name of the node may occur in the data, e.g. as the host name. It is
-    # replaced there, too.
-    names_to_replace = []
-    if node_fields['name']:
-        names_to_replace.append(node_fields['name'])
-    return anonymizer.machine(data, names_to_replace)
+    if anonymizer is not None:
+        # The name of the node may occur in the data, e.g. as the host name. It
+        # is replaced there, too.
+        names_to_replace = []
+        if node_fields['name']:
+            names_to_replace.append(node_fields['name'])
+        data = anonymizer.machine(data, names_to_replace)
+    return _MachineData(data, are_runs_forbidden)
 
 
 def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ class ExportInspectionDataTestCase(base.TestCase):
 
     def export(self, *arguments):
         command = inspection_data.ExportInspectionData(self.app, None)
-        return command.take_action(
+        return command.run(
             command.get_parser('openstack').parse_args(
                 [str(self.directory), *arguments]
             )
@@ -116,6 +116,43 @@ class ExportInspectionDataTestCase(base.TestCase):
             machine_file.load(str(self.directory / 'new.json')).inventory,
         )
         self.assertIn('4 inventories', self.app.stdout.getvalue())
+
+    def test_who_may_not_read_runs_gets_the_stored_inventories(self):
+        forbidden = (403, {'error_message': 'not yours'})
+        # The list of runs of one node, the run of another, and both a list of
+        # runs and the inventory that the fourth node does not have.
+        for number in (0, 3):
+            self.ironic.routes[
+                'GET', f'/nodes/{UUIDS[number]}/inspection_runs'
+            ] = forbidden
+        runs = f'/nodes/{UUIDS[1]}/inspection_runs'
+        self.ironic.routes['GET', runs] = (
+            200,
+            {'inspection_runs': [{'uuid': 'r', 'result': 'failed'}]},
+        )
+        self.ironic.routes['GET', f'{runs}/r'] = forbidden
+        self.assertFalse(self.export())
+        self.assertEqual(
+            {'rack1-07.json', f'{UUIDS[1]}.json', f'_up-{UUIDS[2]}.json'},
+            set(self.texts()),
+        )
+        self.assertIn('3 inventories', self.app.stdout.getvalue())
+        self.assertEqual(
+            'Without an inventory: 1 node\n'
+            'Warning: the runs of 3 nodes may not be read, so the data of '
+            'failed inspections are left out\n',
+            self.app.stderr.getvalue(),
+        )
+
+    def test_who_may_not_read_inventories_is_refused(self):
+        self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
+        for path in ('inspection_runs', 'inventory'):
+            self.ironic.routes['GET', f'/nodes/{UUIDS[0]}/{path}'] = (
+                403,
+                {'error_message': 'not yours'},
+            )
+        error = self.assertRaises(osc_exceptions.CommandError, self.export)
+        self.assertEqual('not yours', str(error))
 
     def test_filters_reach_ironic(self):
         self.export('resource_class=baremetal')
