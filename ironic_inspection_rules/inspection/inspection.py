@@ -291,48 +291,33 @@ class Inspection:
             tables are missing or too old; RuleError if Ironic refuses a
             repeated change; errors of the database.
         """
+        task = self.task
         # Set the data again. A redfish inspection has none before this, and
         # Ironic may have replaced the mapping that begin() got. Do it first:
         # if the rules cannot be read, the failed run is kept with its data.
         self._inventory = inventory
         self._plugin_data = plugin_data
         rules = self._rules_in_force(phase)
-        is_supported = facts.is_supported(self.task.node.inspect_interface)
+        plans = rules.plans[phase]
+        keeps_history = bool(CONF.inspection_rules.keep_history)
+        # The checkpoint of an earlier attempt.
+        saved = self.checkpoints.get(phase)
+        is_supported = facts.is_supported(task.node.inspect_interface)
         if is_supported:
             self._has_run_rules = True
             self.run.revision = rules.revision
-        # The checkpoint of an earlier attempt.
-        saved = self.checkpoints.get(phase)
-        if saved is not None:
-            target = _make_target(self._read_machine(inventory, plugin_data))
-            with self._noting_changes(plugin_data):
-                self._repeat(phase, saved, target, plugin_data)
-            return
-        plans = rules.plans[phase]
-        keeps_history = bool(CONF.inspection_rules.keep_history)
         # With a history, go on even if there are no rules: the history keeps
         # the facts of the phase, so that other rules can be tried on them.
-        has_work = bool(plans or keeps_history)
-        if not is_supported or not has_work:
+        has_work = is_supported and bool(plans or keeps_history)
+        if saved is None and not has_work:
             return
-        machine = self._read_machine(inventory, plugin_data)
-        if keeps_history:
-            self._facts[phase] = history.facts_of(machine)
-        with self._noting_changes(plugin_data):
-            self._run_rules(phase, plans, _make_target(machine), plugin_data)
-
-    def _read_machine(
-        self, inventory: dict, plugin_data: dict
-    ) -> working_copy.Facts:
-        """Read the facts of the machine at the beginning of a phase."""
-        task = self.task
         # Hooks may have created ports. None makes the task read them again.
         task.ports = task.portgroups = None
         if self.of_redfish is not None:
             # A redfish inspection keeps its own copy of the node's properties
             # and saves it at the end. Rules must see these properties.
             self.of_redfish.reconcile_properties(task.node)
-        return facts.of_node(
+        machine = facts.of_node(
             task.node,
             task.ports,
             task.portgroups,
@@ -340,27 +325,27 @@ class Inspection:
             plugin_data=plugin_data,
             previous=self._previous,
         )
-
-    @contextlib.contextmanager
-    def _noting_changes(self, plugin_data: dict) -> Iterator[None]:
-        """Note what the rules of a phase change in the ``with`` block.
-
-        The plugin data before and after the block are kept, and a redfish
-        inspection gets the changed properties, also if a rule fails.
-
-        :param plugin_data: changed in place by the block.
-        """
-        before = dict(plugin_data)
+        target = working_copy.WorkingCopy(
+            machine, side_effects.ServiceEffects()
+        )
+        if saved is None and keeps_history:
+            self._facts[phase] = history.facts_of(machine)
+        plugin_data_before = dict(plugin_data)
         try:
-            yield
+            if saved is None:
+                self._run_rules(phase, plans, target, plugin_data)
+            else:
+                self._repeat(phase, saved, target, plugin_data)
         finally:
             self._plugin_data_of_phases.append(
-                _PluginDataOfPhase(before, after=dict(plugin_data))
+                _PluginDataOfPhase(
+                    before=plugin_data_before, after=dict(plugin_data)
+                )
             )
             if self.of_redfish is not None:
                 # Give the properties that rules have set to the redfish
                 # inspection, which would otherwise overwrite them.
-                self.of_redfish.reconcile_properties(self.task.node)
+                self.of_redfish.reconcile_properties(task.node)
 
     def _run_rules(
         self,
@@ -555,11 +540,6 @@ class Inspection:
         return in_force
 
 
-def _make_target(machine: working_copy.Facts) -> working_copy.WorkingCopy:
-    """Return a working copy of a machine, for the rules of a service."""
-    return working_copy.WorkingCopy(machine, side_effects.ServiceEffects())
-
-
 @contextlib.contextmanager
 def of_task(
     task: Any,
@@ -593,7 +573,15 @@ def of_task(
     setattr(task, ATTRIBUTE, current)
     try:
         if inventory is not None:
-            early = _take_early_phase(task)
+            early = None
+            try:
+                early = early_phase_object.EarlyPhase.take(
+                    task.context, task.node.uuid
+                )
+            except db_exc.DBError as exc:
+                # This must not fail the inspection, because Ironic's code that
+                # would bring the node into a final state has not begun yet.
+                recorder.warn_of_loss(task.node, exc)
             current.begin(inventory, plugin_data or {}, early)
         yield current
     # The interface does not support inspection, so there was none to store.
@@ -607,17 +595,6 @@ def of_task(
         current.store(None)
     finally:
         setattr(task, ATTRIBUTE, None)
-
-
-def _take_early_phase(task: Any) -> early_phase.Kept | None:
-    """Return what the early rules did in the API; None if nothing is kept."""
-    try:
-        return early_phase_object.EarlyPhase.take(task.context, task.node.uuid)
-    except db_exc.DBError as exc:
-        # This must not fail the inspection, because Ironic's code that would
-        # bring the node into a final state has not begun yet.
-        recorder.warn_of_loss(task.node, exc)
-        return None
 
 
 class PhaseHook(base.InspectionHook):

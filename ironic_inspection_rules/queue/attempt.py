@@ -304,32 +304,24 @@ class Attempt(inspection.Inspection):
             checkpoint.apply(early, request.plugin_data)
         if request.event not in _WITH_DATA:
             return
-        self._guard_hooks()
-        self.begin(request.inventory, request.plugin_data, early.get('run'))
-
-    def _guard_hooks(self) -> None:
-        """Put guards around the hooks of the inspect interface, if it has any.
-
-        Without the guards, Ironic would fail the node after an error of the
-        surroundings, or would keep only the text of the error.
-        """
         driver = self.task.driver
         hooks = getattr(driver.inspect, 'hooks', None)
-        if not hooks:
-            return
-        guarded_hooks = []
-        for hook in hooks:
-            # Ironic calls a hook and its method "preprocess"; guard()
-            # decorates both.
-            guarded: Any = self.guard()(hook.obj.__call__)
-            guarded.preprocess = self.guard()(hook.obj.preprocess)
-            guarded_hooks.append(
-                types.SimpleNamespace(name=hook.name, obj=guarded)
-            )
-        # All tasks of this process share the inspect interface, so only a copy
-        # of it gets the hooks of this attempt.
-        driver.inspect = copy.copy(driver.inspect)
-        driver.inspect.hooks = guarded_hooks
+        if hooks:
+            # All tasks of this process share the inspect interface, so only a
+            # copy of it gets the hooks of this attempt.
+            driver.inspect = copy.copy(driver.inspect)
+            driver.inspect.hooks = []
+            # Without the guards, Ironic would fail the node after an error of
+            # the surroundings, or would keep only the text of the error.
+            for hook in hooks:
+                # Ironic calls a hook and its method "preprocess"; guard()
+                # decorates both.
+                guarded: Any = self.guard()(hook.obj.__call__)
+                guarded.preprocess = self.guard()(hook.obj.preprocess)
+                driver.inspect.hooks.append(
+                    types.SimpleNamespace(name=hook.name, obj=guarded)
+                )
+        self.begin(request.inventory, request.plugin_data, early.get('run'))
 
     def _restore_run(self) -> None:
         """Add to the run what rules did in earlier attempts.

@@ -51,28 +51,30 @@ def shorten(
     if value is None:
         # None stands for no value, which has no length.
         return None, 0
-    if _is_short_number(value):
+    is_short_number = isinstance(value, float)
+    if isinstance(value, int):
+        is_short_number = value.bit_length() < _SHORT_NUMBER
+    if is_short_number:
         # Do not spend time on counting its digits.
         return disclosure.value_at(path, value), _LENGTH_OF_SHORT
     # Drop the rest of a value that is clearly too long, before the slower
     # steps below.
-    clip = _Clip(longest)
-    beginning = disclosure.value_at(path, clip.take(value))
+    beginning = value
+    is_complete = True
+    is_short_text = isinstance(value, str) and len(value) <= longest
+    if not is_short_text:
+        clip = _Clip(longest)
+        beginning = clip.take(value)
+        is_complete = clip.is_complete
+    beginning = disclosure.value_at(path, beginning)
     # Now that secrets are masked, cut the text at its exact length.
     if isinstance(beginning, str):
         text = beginning
     else:
         text = json.dumps(beginning, ensure_ascii=False)
-    if clip.is_complete and len(text) <= longest:
+    if is_complete and len(text) <= longest:
         return beginning, len(text)
     return text[:longest] + ELLIPSIS, longest
-
-
-def _is_short_number(value: typing.Any) -> bool:
-    """Return whether a value is a float, or an integer of few digits."""
-    if isinstance(value, int):
-        return value.bit_length() < _SHORT_NUMBER
-    return isinstance(value, float)
 
 
 class _Clip:

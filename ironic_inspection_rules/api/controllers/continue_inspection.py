@@ -92,36 +92,23 @@ def post() -> Any:
     plugin_data, early_record = early_phase.run(
         api.request.context, inventory, data
     )
-    hand_over = _choose_hand_over(data, early_record, token)
-    return stock.post_inspection_data(
-        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
-    )
-
-
-def _choose_hand_over(
-    posted: dict[str, Any], early_record: Any, token: Any
-) -> Callable[..., None] | None:
-    """Return what Ironic's controller calls when it has found the node.
-
-    It is called instead of ``ConductorAPI.continue_inspection``, with the same
-    arguments.
-
-    :param posted: the plugin data as they were posted.
-    :param early_record: the record of the early rules, if any.
-    :param token: the agent token that was posted.
-    :returns: None to call Ironic's own method.
-    """
+    # The function that Ironic's controller calls when it has found the node,
+    # instead of ConductorAPI.continue_inspection(). None to call Ironic's own
+    # method.
+    hand_over: Callable[..., None] | None = None
     if CONF.inspection_queue.enabled:
-        return functools.partial(
-            inspection_queue.put_instead, posted, early_record, token
+        hand_over = functools.partial(
+            inspection_queue.put_instead, data, early_record, token
         )
-    if early_record is not None:
-        return functools.partial(
+    elif early_record is not None:
+        hand_over = functools.partial(
             _store_and_hand_over,
             early_record,
             api.request.rpcapi.continue_inspection,
         )
-    return None
+    return stock.post_inspection_data(
+        {**plugin_data, 'inventory': inventory}, node_uuid, hand_over
+    )
 
 
 def _check_caller() -> None:
