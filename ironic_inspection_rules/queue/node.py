@@ -189,42 +189,31 @@ def lock(
 ) -> DeliveryTask:
     """Lock the node of a request; remove the lock of an ended delivery.
 
+    There is a second try if the first one has found the lock of an ended
+    delivery, or if the node was unlocked after the first one.
+
     :param requests: the queue, which knows the deliveries that have ended.
     :returns: Ironic's task, whose ``release_resources`` unlocks the node.
     :raises: NodeBusy if another holder has locked the node; NodeGone if the
         node does not exist.
     """
     context = ironic_context.get_admin_context()
+    # There are two blocks, because the node may be deleted or locked by
+    # another holder at either try.
     try:
-        return _lock_in_two_tries(context, requests, request)
+        try:
+            return DeliveryTask(context, request)
+        except ironic_exception.NodeLocked:
+            may_try_again = _unlock_ended_holder(context, requests, request)
+            if not may_try_again:
+                raise
+        # There is no third try: if another holder was faster this time, it is
+        # probably working.
+        return DeliveryTask(context, request)
     except ironic_exception.NodeNotFound as exc:
         raise exceptions.NodeGone(str(exc)) from exc
     except ironic_exception.NodeLocked as exc:
         raise exceptions.NodeBusy(str(exc)) from exc
-
-
-def _lock_in_two_tries(
-    context,
-    requests: database_queue.DatabaseQueue,
-    request: queue_request.Request,
-) -> DeliveryTask:
-    """Lock the node of a request, if necessary with a second try.
-
-    There is a second try if the first one has found the lock of an ended
-    delivery, or if the node was unlocked after the first one.
-
-    :raises: NodeLocked if another holder has locked the node; NodeNotFound if
-        the node does not exist, or was deleted between two reads.
-    """
-    try:
-        return DeliveryTask(context, request)
-    except ironic_exception.NodeLocked:
-        may_try_again = _unlock_ended_holder(context, requests, request)
-        if not may_try_again:
-            raise
-    # There is no third try: if another holder was faster this time, it is
-    # probably working.
-    return DeliveryTask(context, request)
 
 
 def _unlock_ended_holder(
