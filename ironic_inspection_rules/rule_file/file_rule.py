@@ -128,17 +128,15 @@ def parse(entry: typing.Any, ops: registry.Registry) -> model.Rule:
     - if ``uuid`` is a name such as ``rack-7``, the UUID is computed from it;
     - if there is no ``uuid``, the UUID is computed from the content.
 
-    :param entry: the entry, of any type. It may be in the language of
-        ironic-inspector.
+    :param entry: the entry, of any type that JSON has. It may be in the
+        language of ironic-inspector.
     :param ops: the installed conditions and actions.
     :raises: :class:`.exceptions.InvalidRule` with all problems.
     """
     if isinstance(entry, dict):
         name = entry.get('uuid')
         if name is None:
-            # A file has only values of JSON. In an entry from elsewhere, any
-            # other value, e.g. a date, counts as its text.
-            name = json.dumps(entry, sort_keys=True, default=str)
+            name = json.dumps(entry, sort_keys=True)
         if isinstance(name, str) and not uuidutils.is_uuid_like(name):
             entry = {**entry, 'uuid': str(uuid.uuid5(_NAMESPACE, name))}
     if validation.is_of_inspector(entry):

@@ -2,7 +2,9 @@
 
 """Rules as people keep them."""
 
+import contextlib
 import io
+import json
 import os
 import pathlib
 import sys
@@ -287,6 +289,35 @@ data:
             self.assertEqual((1, 12), error.place)
         read = document.parse('r.yaml', '- !!map {actions: !!seq [!!str 5]}')
         self.assertEqual(({'actions': ['5']},), read.entries)
+
+    def test_what_is_read_is_json(self):
+        tags = 'binary bool float int map merge null omap pairs seq set str'
+        values = (
+            '2026-01-01',
+            '2026-01-01T10:00:00Z',
+            'aGk=',
+            '0x1F',
+            '1:30',
+            '1.5',
+            'yes',
+            '~',
+            '""',
+            '[a]',
+            '{a: b}',
+            '{? a, ? b}',
+        )
+        read = []
+        for tag in (
+            '',
+            '!!timestamp',
+            *(f'!!{name}' for name in tags.split()),
+        ):
+            for value in values:
+                with contextlib.suppress(exceptions.InvalidDocument):
+                    text = f'- {tag} {value}'
+                    read += document.load_list('r.yaml', text).entries
+        self.assertEqual(read, json.loads(json.dumps(read)))
+        self.assertIn('2026-01-01', read)
 
     def test_what_is_not_of_its_type_is_refused_with_its_place(self):
         for value, said in (
