@@ -10,8 +10,8 @@ matches two regular expressions. There are four ways to find a case:
   literal, e.g. ``lt 4`` and ``gt 8``; see :mod:`.facts`.
 - Both compare the same pair of values with different outcomes, e.g. ``a < b``
   and ``a == b`` for two fields a and b.
-- One condition lists the values of a field, e.g. with ``one-of``, and the
-  other condition is false for each of them.
+- One condition lists the values of a field, e.g. with ``one-of``, and each of
+  them makes another condition false.
 
 Rules are decided one after another. An earlier rule may overwrite a field
 before a condition of a later rule is decided.
@@ -94,6 +94,8 @@ class ComparedCondition:
         self.overwritten = overwritten
         self.loops = operation.loops
         self.inverted = operation.inverted
+        # The results of refuses(), by the field and the value as JSON.
+        self._refused: dict[tuple[str, str], bool] = {}
 
     @functools.cached_property
     def inner(self) -> list['ComparedCondition']:
@@ -221,6 +223,31 @@ class ComparedCondition:
             if self._is_as_before(pair.left) and self._is_as_before(pair.right)
         }
 
+    @functools.cached_property
+    def listed_values(self) -> list[tuple[str, list[typing.Any]]]:
+        """The fields whose values the condition lists, with these values."""
+        listed = []
+        for fact in self.facts:
+            values = facts.values(fact)
+            if values is not None:
+                listed.append((fact.field, values))
+        return listed
+
+    def refuses(self, field: str, value: typing.Any) -> bool:
+        """Return whether the condition is clearly false for a value.
+
+        For example, ``lt: ["{…cpu.count}", 4]`` refuses 8, and ``matches:
+        ["{…vendor}", Lenovo]`` refuses "Dell".
+
+        :param field: the name of the field that has the value, see
+            :func:`.facts.field_name`.
+        :param value: a listed value, see :attr:`listed_values`.
+        """
+        key = field, _as_text(value)
+        if key not in self._refused:
+            self._refused[key] = _refuses(self, field, value)
+        return self._refused[key]
+
     def _is_as_before(self, text: str) -> bool:
         """Return whether a value is the same before another rule has run.
 
@@ -265,9 +292,12 @@ def exclude(
     """Return whether it is clear that no machine meets all given conditions.
 
     It is clear if a condition of the first list and a condition of the second
-    list never hold together. Only conditions on the same field are compared,
-    so False does not mean that such a machine exists.
+    list never hold together, or if one condition lists the values of a field
+    and each of them makes another condition false. Only conditions on the same
+    field are compared, so False does not mean that such a machine exists.
     """
+    some = list(some)
+    others = list(others)
     # The conditions of the second list, by the fields that they read.
     by_field: dict[typing.Any, set[ComparedCondition]] = (
         collections.defaultdict(set)
@@ -283,6 +313,22 @@ def exclude(
             never_hold_together(condition, other) for other in on_same_fields
         ):
             return True
+    return _leave_no_value([*some, *others])
+
+
+def _leave_no_value(conditions: list[ComparedCondition]) -> bool:
+    """Return whether each value that a condition lists makes another false.
+
+    For example, ``one-of: ["{…cpu.count}", [4, 8]]`` lists two values. A
+    condition ``gt`` 4 on this field refuses 4, and ``ne`` 8 refuses 8.
+    """
+    for condition in conditions:
+        for field, values in condition.listed_values:
+            if all(
+                any(other.refuses(field, value) for other in conditions)
+                for value in values
+            ):
+                return True
     return False
 
 
@@ -325,8 +371,7 @@ def never_hold_together(
     return (
         facts.contradict(first.facts, second.facts)
         or _want_different_outcomes(first, second)
-        or _refutes(first, second)
-        or _refutes(second, first)
+        or _leave_no_value([first, second])
     )
 
 
@@ -549,46 +594,52 @@ def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:
     return one.says == other.says and one.inverted is other.inverted
 
 
-def _refutes(condition: ComparedCondition, other: ComparedCondition) -> bool:
-    """Return whether a condition only allows values that another refuses.
-
-    For example, ``one-of: ["{…vendor}", [Dell, HP]]`` refutes ``matches:
-    ["{…vendor}", Lenovo]``: the engine can decide without a machine that it is
-    false for both Dell and HP.
-    """
-    if other.operation.op.plugin.NEEDS_VIEW:
-        # The op reads data of a machine.
-        return False
+def _refuses(
+    condition: ComparedCondition, field: str, value: typing.Any
+) -> bool:
+    """Return what :meth:`ComparedCondition.refuses` does, without a cache."""
+    has_value = facts.Fact(field, 'eq', value)
     for fact in condition.facts:
-        allowed = facts.values(fact)
-        if allowed is None or not all(map(_has_few_forms, allowed)):
-            # The fact allows a range, or a value like 5, which a machine may
-            # report as "5".
-            continue
-        if all(
-            _is_false_for(other.operation, fact.field, value)
-            for value in allowed
-        ):
+        if fact.field == field and facts.exclude(has_value, fact):
             return True
-    return False
-
-
-def _has_few_forms(value: typing.Any) -> bool:
-    """Return whether a condition can be decided with a value of a rule.
-
-    "Dell" has only one form, and null stands for null and a missing field. But
-    5 has many forms, because data may contain the text "5.0".
-    """
-    if facts.number(value) is not None:
+    if condition.loops or condition.operation.op.plugin.NEEDS_VIEW:
+        # It may hold for another item, or read other data of a machine.
         return False
-    # Braces would be parsed as a field in a condition.
-    has_braces = isinstance(value, str) and re.search('[{}]', value)
-    return not has_braces
+    if field in condition.overwritten:
+        # The condition reads another value of the field.
+        return False
+    forms = _list_forms(value)
+    return bool(forms) and all(
+        _is_false_for(condition.operation, field, form) for form in forms
+    )
+
+
+def _list_forms(value: typing.Any) -> list[typing.Any]:
+    """Return the values of a machine that are equal to a value of a rule.
+
+    "Dell" has only one form, and the text "5.0" also equals the numbers 5 and
+    5.0. Null stands for null and a missing field.
+
+    :returns: an empty list for a value whose forms cannot be listed. For
+        example, 5 equals the text "5.0" and many others.
+    """
+    if isinstance(value, str) and re.search('[{}]', value):
+        # Braces would be parsed as a field in a condition.
+        return []
+    value_as_number = facts.number(value)
+    if value_as_number is None:
+        return [value]
+    if not isinstance(value, str):
+        return []
+    forms = [value, float(value_as_number)]
+    if value_as_number == int(value_as_number):
+        forms.append(int(value_as_number))
+    return forms
 
 
 def _has_one_form(value: typing.Any) -> bool:
     """Return whether machines can report a value in only one form."""
-    return value is not None and _has_few_forms(value)
+    return value is not None and len(_list_forms(value)) == 1
 
 
 def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:

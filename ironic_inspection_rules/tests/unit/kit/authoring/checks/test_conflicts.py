@@ -716,6 +716,11 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
         for condition, action, other in (
             (one, SET.format('/x', '"{plugin_data.y}"'), two),
             (one, self.write_x(2, 'loop: "{ports}"'), two),
+            (
+                STATE.format('eq', 'p'),
+                SET.format('/x', '"{plugin_data.y}"'),
+                STATE.format('eq', 'q'),
+            ),
             (one, SET.format('/x', 2), missing_or_less),
         ):
             self.assertEqual(

@@ -412,6 +412,70 @@ class CheckTestCase(base.CheckTestCase):
                 )
         self.assertGreater(excluded, never * 0.6)
 
+    def exclude(self, some, others):
+        """Return whether two lists of conditions exclude each other."""
+        lists = []
+        for written in (some, others):
+            lists.append(
+                list(
+                    map(
+                        exclusion.ComparedCondition,
+                        self.of(written).conditions,
+                    )
+                )
+            )
+        excluded = exclusion.exclude(*lists)
+        self.assertEqual(excluded, exclusion.exclude(*reversed(lists)))
+        return excluded
+
+    def test_several_conditions_leave_no_listed_value(self):
+        def compares(op, *values):
+            return {'op': op, 'args': {'values': [X, *values]}}
+
+        def listed(op, *values):
+            return {'op': op, 'args': [X, [*values]]}
+
+        matches_a = {'op': 'matches', 'args': [X, 'a+']}
+        for some, others, excluded in (
+            ([compares('ge', 4), compares('le', 8)], [1, 9], True),
+            ([compares('ge', 4), compares('le', 8)], [1, 5, 9], False),
+            ([compares('gt', 'b'), matches_a], ['aa', 'c'], True),
+            ([compares('gt', 'a'), matches_a], ['aa', 'c'], False),
+            ([listed('!one-of', 1, 2), compares('ne', 3)], [1, 2, 3], True),
+            ([listed('one-of', 1, 2), listed('one-of', 2, 3)], [1, 3], True),
+            ([listed('one-of', 1, 2), listed('one-of', 2, 3)], [2], False),
+            ([compares('ne', 7), compares('ne', '5')], ['5.0', 7], False),
+        ):
+            self.assertEqual(
+                excluded,
+                self.exclude(some, [listed('one-of', *others)]),
+                (some, others),
+            )
+        self.assertTrue(
+            self.exclude(
+                [listed('one-of', 1, 9), compares('ge', 4)],
+                [compares('le', 8)],
+            )
+        )
+
+    def test_the_text_of_a_number_is_tried_in_all_its_forms(self):
+        for value, op, regex, excluded in (
+            ('640', 'matches', 'R.*', True),
+            ('640', 'contains', '6', False),
+            ('5', 'contains', '[.]0', False),
+            ('5.50', 'matches', '5[.]5', False),
+            ('5.50', 'matches', '5', True),
+            (5, 'matches', 'R.*', False),
+        ):
+            self.assertEqual(
+                excluded,
+                self.are_excluded(
+                    {'op': 'eq', 'args': [X, value]},
+                    {'op': op, 'args': [X, regex]},
+                ),
+                (value, regex),
+            )
+
     def test_inverted_orders_hold_for_what_has_no_order(self):
         field = '{plugin_data.size}'
         for conditions, excluded in (
