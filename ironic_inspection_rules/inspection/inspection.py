@@ -310,13 +310,13 @@ class Inspection:
         # the facts of the phase, so that other rules can be tried on them.
         has_work = is_supported and bool(plans or keeps_history)
         if saved is None and not has_work:
+            # Hooks may have changed properties since an earlier phase.
+            if self.of_redfish is not None and self.of_redfish.is_separate:
+                self._reconcile_properties()
             return
         # Hooks may have created ports. None makes the task read them again.
         task.ports = task.portgroups = None
-        if self.of_redfish is not None:
-            # A redfish inspection keeps its own copy of the node's properties
-            # and saves it at the end. Rules must see these properties.
-            self.of_redfish.reconcile_properties(task.node)
+        self._reconcile_properties()
         machine = facts.of_node(
             task.node,
             task.ports,
@@ -342,10 +342,17 @@ class Inspection:
                     before=plugin_data_before, after=dict(plugin_data)
                 )
             )
-            if self.of_redfish is not None:
-                # Give the properties that rules have set to the redfish
-                # inspection, which would otherwise overwrite them.
-                self.of_redfish.reconcile_properties(task.node)
+            self._reconcile_properties()
+
+    def _reconcile_properties(self) -> None:
+        """Make the properties of the node those of its redfish inspection.
+
+        A redfish inspection keeps its own copy of the properties and saves it
+        at the end. Rules must see this copy, and it must get what they set.
+        For any other inspection nothing happens.
+        """
+        if self.of_redfish is not None:
+            self.of_redfish.reconcile_properties(self.task.node)
 
     def _run_rules(
         self,

@@ -47,11 +47,13 @@ class RedfishInspection:
 
     ``properties`` is the mapping that the inspection adds to and finally
     assigns to the node. ``reconciled`` is a copy of this mapping from the last
-    time it was equal to the node's properties.
+    time it was equal to the node's properties. ``is_separate`` is True if the
+    node has a mapping of its own since rules ran.
     """
 
     properties: dict[str, Any]
     reconciled: dict[str, Any]
+    is_separate: bool = False
 
     def reconcile_properties(self, node: Any) -> None:
         """Make the properties of the node and of the inspection the same.
@@ -77,6 +79,7 @@ class RedfishInspection:
         self.properties.clear()
         self.properties.update(copy.deepcopy(merged))
         self.reconciled = copy.deepcopy(merged)
+        self.is_separate = True
 
 
 def install(on_begin: Callable[[Any, RedfishInspection], None]) -> None:

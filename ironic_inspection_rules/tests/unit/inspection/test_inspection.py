@@ -67,6 +67,28 @@ class InspectionTestCase(base.GlueTestCase):
         )
 
 
+class RedfishTestCase(base.GlueTestCase):
+    def test_what_hooks_find_after_the_last_rules_is_kept(self):
+        found = self.task.node.properties
+        hook = base.Hook(
+            base.rules(
+                base.rule(
+                    ('set-attribute', ['/extra/a', 1]), phase=model.PREPROCESS
+                )
+            )
+        )
+        with inspection.of_task(self.task):
+            inspection.note_redfish(
+                self.task, redfish.RedfishInspection(found, {})
+            )
+            found['memory_mb'] = 4096
+            hook.preprocess(self.task, {}, {})
+            self.task.node.set_property('cpu_arch', 'x86_64')
+            hook.apply(self.task, {}, {}, model.MAIN)
+
+        self.assertEqual({'memory_mb': 4096, 'cpu_arch': 'x86_64'}, found)
+
+
 class PhaseTestCase(base.GlueTestCase):
     def setUp(self):
         super().setUp()
