@@ -448,11 +448,12 @@ def _without_logs(plugin_data: Mapping[str, typing.Any]) -> str:
     return _encode(kept)
 
 
-class _PostedData:
+class _BaseData:
     """The inventory and the plugin data of a document.
 
-    They are the data that the machine sent, with the changes of hooks. The
-    data at other times of the inspection are stored as patches of them.
+    They are the base of its patches: the data at other times of the inspection
+    are stored as patches of them. They are not only what the machine has
+    posted, but have the changes of hooks and early rules.
 
     :param mask: whether to mask the secrets in the stored data.
     :ivar texts: the JSON texts of ``inventory`` and ``plugin_data``, with all
@@ -501,7 +502,7 @@ def document(
         the node and its ports are always masked.
     :returns: the document, whose form this module describes.
     """
-    posted = _PostedData(findings, mask)
+    base = _BaseData(findings, mask)
     # Add the facts at the beginning of every phase.
     facts = {}
     for phase, texts in findings.facts.items():
@@ -509,16 +510,14 @@ def document(
         # rules saw them.
         facts_of_phase = disclosure.data(json.loads(texts[_OTHERS]))
         for name in ('inventory', 'plugin_data'):
-            facts_of_phase[name] = posted.patch(name, texts[name])
+            facts_of_phase[name] = base.patch(name, texts[name])
         facts_of_phase['error'] = errors.get(phase)
         facts[phase] = facts_of_phase
     # Add the plugin data at the end. A failed inspection does not store them.
     stored_patch = None
     if values['error'] is None:
-        stored_patch = posted.patch(
-            'plugin_data', _without_logs(findings.left)
-        )
-    new_document = dict(posted.kept)
+        stored_patch = base.patch('plugin_data', _without_logs(findings.left))
+    new_document = dict(base.kept)
     if findings.reads_previous:
         new_document['previous'] = _read_masked(
             _encode(findings.previous), mask
