@@ -192,9 +192,10 @@ class RuleSetChange:
                 self._note_rule(UPDATED, row)
             changed_rows.append(row)
         if changed_rows:
-            # Remove the rows and insert them again, with one statement each,
-            # because an UPDATE for every row would take many times as long.
-            # The rows keep their ids, which sort rules at the same position.
+            # Remove the rows and insert them again, because an UPDATE for
+            # every row would take many times as long: one statement removes up
+            # to _MOST_UUIDS rows, and one call inserts all of them. The rows
+            # keep their ids, which sort rules at the same position.
             self._remove([row['uuid'] for row in changed_rows])
             self.session.execute(sa.insert(_RULES), changed_rows)
 
