@@ -61,6 +61,10 @@ _OUTCOMES = {
 """The outcomes for which a comparison holds, by its op."""
 
 
+_HOLDS_IF_INVERTED = {'any': 'none', 'none': 'any'}
+"""How many conditions of an inverted group must hold."""
+
+
 class _ComparedPair(typing.NamedTuple):
     """Two values of a rule that are compared, e.g. two fields.
 
@@ -172,6 +176,19 @@ class ComparedCondition:
             compared = ComparedCondition(inverted_pair, self.overwritten)
             inverted_pairs.append(compared)
         return inverted_pairs
+
+    @functools.cached_property
+    def opposite(self) -> 'ComparedCondition':
+        """The condition with the inversion added or removed."""
+        op = self.operation.op.name
+        if not self.inverted:
+            op = f'!{op}'
+        opposite = dataclasses.replace(
+            self.operation,
+            written={**self.operation.written, 'op': op},
+            inverted=not self.inverted,
+        )
+        return ComparedCondition(opposite, self.overwritten)
 
     @functools.cached_property
     def missing_field(self) -> interpolation.Field | None:
@@ -567,24 +584,53 @@ def _never_holds_beside_group(
 ) -> bool:
     """Return whether clearly no machine meets a group and a condition.
 
-    - ``none-of``: the group contains the other condition.
+    - ``none-of``: some condition of the group always holds with the other.
     - ``any-of``: no condition of the group holds together with the other.
     - ``all-of``: some condition of the group never holds together with it.
+
+    An inverted ``any-of`` is ``none-of``, and the other way round.
 
     :param holds: how many conditions of the group must hold: ``all``, ``any``
         or ``none``.
     """
-    if group.loops or group.inverted:
-        # Only groups without a loop and without inversion are examined.
+    if group.inverted:
+        holds = _HOLDS_IF_INVERTED.get(holds, '')
+    if group.loops:
+        # Only groups without a loop are examined.
         return False
     if holds == 'none':
-        return any(_is_same(inner, other) for inner in group.inner)
+        return any(_implies(other, inner) for inner in group.inner)
     if holds == 'any':
         return all(never_hold_together(inner, other) for inner in group.inner)
     if holds == 'all':
         return any(never_hold_together(inner, other) for inner in group.inner)
-    # A group of another package has its own logic.
+    # A group of another package has its own logic. An inverted "all-of" is not
+    # examined.
     return False
+
+
+def _implies(one: ComparedCondition, other: ComparedCondition) -> bool:
+    """Return whether it is clear that a condition holds if another holds.
+
+    For example, ``eq: ["{…vendor}", Dell Inc.]`` implies ``contains:
+    ["{…vendor}", Dell]``.
+
+    :param other: the condition that holds if ``one`` does.
+    """
+    if one.loops or other.loops or one.overwritten or other.overwritten:
+        return False
+    if _is_same(one, other):
+        return True
+    if other.inner or not never_hold_together(one, other.opposite):
+        return False
+    op = other.operation.op.plugin
+    if op.ACCEPTS_MISSING or op.SEES_MISSING:
+        return True
+    # If a field is missing, both the condition and its opposite are false.
+    return all(
+        field.is_plain and _is_false_if_missing(one.operation, field)
+        for field in interpolation.fields(other.operation.templates)
+    )
 
 
 def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:

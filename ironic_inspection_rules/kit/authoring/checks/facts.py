@@ -101,6 +101,8 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
     if condition.arguments.get('force_strings'):
         # The condition compares 5 as text, but a fact is about the value
         # itself.
+        if name == 'eq' and condition.arguments['force_strings'] is True:
+            return _equal_to_texts(compared)
         return stated
     if name == 'eq':
         # Equality does not preserve the spelling of a number: the text "5.0"
@@ -112,6 +114,22 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
         for right in compared[position + 2 :]:
             distant.append(Fact(left, name, right))
     return stated + _about_one_field(distant)
+
+
+def _equal_to_texts(compared: list[typing.Any]) -> list[Fact]:
+    """Return the facts that ``eq`` with ``force_strings`` states.
+
+    A field that equals "Dell" as text is the text "Dell". A field that equals
+    "5" as text is this text or the number 5, and equals "5" in both cases.
+    """
+    equal = []
+    for field, value in itertools.permutations(compared, 2):
+        text = str(value)
+        # Values of other types may have the same text, e.g. true or a list.
+        is_other = text in ('True', 'False', 'None')
+        if is_field(field) and not is_other and text[:1] not in ('[', '{'):
+            equal.append(Fact(field, 'eq', text))
+    return _about_one_field(equal)
 
 
 def _read_number(value: typing.Any) -> typing.Any:

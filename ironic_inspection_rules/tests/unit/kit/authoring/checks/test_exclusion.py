@@ -412,6 +412,59 @@ class CheckTestCase(base.CheckTestCase):
                 )
         self.assertGreater(excluded, never * 0.6)
 
+    def test_a_text_that_is_equal_is_the_value(self):
+        def as_text(op, *values):
+            args = {'values': [X, *values], 'force_strings': True}
+            return {'op': op, 'args': args}
+
+        for one, other, excluded in (
+            (as_text('eq', 'Dell'), as_text('eq', 'HPE'), True),
+            (as_text('eq', 'Dell', Y), {'op': 'eq', 'args': [Y, 'a']}, True),
+            (as_text('eq', 'Dell'), {'op': 'eq', 'args': [X, 'Dell']}, False),
+            (as_text('eq', '7'), {'op': 'gt', 'args': [X, 8]}, True),
+            (as_text('eq', 7), {'op': 'eq', 'args': [X, 7]}, False),
+            (as_text('eq', 7), {'op': 'eq', 'args': [X, '7']}, False),
+            (as_text('eq', '5.0'), {'op': 'eq', 'args': [X, 5]}, False),
+            (as_text('eq', 'True'), {'op': 'eq', 'args': [X, True]}, False),
+            (as_text('eq', '[]'), {'op': 'is-empty', 'args': [X]}, False),
+            (as_text('!eq', 'a'), {'op': 'eq', 'args': [X, 'b']}, False),
+        ):
+            self.assertEqual(
+                excluded, self.are_excluded(one, other), (one, other)
+            )
+
+    def test_what_makes_a_condition_true_excludes_none_of(self):
+        def group(op, *conditions):
+            return {
+                'op': op,
+                'conditions': [
+                    {'op': inner, 'args': args} for inner, args in conditions
+                ],
+            }
+
+        dell = 'contains', [X, 'Dell']
+        large = 'ge', [X, 8]
+        for written, op, args, excluded in (
+            (group('none-of', dell), 'eq', [X, 'Dell Inc.'], True),
+            (group('none-of', dell), 'eq', [X, 'HPE'], False),
+            (group('!any-of', dell, large), 'eq', [X, 'Dell'], True),
+            (group('!none-of', dell), 'eq', [X, 'HPE'], True),
+            (group('!none-of', dell), 'eq', [X, 'Dell'], False),
+            (group('none-of', large), 'gt', [X, 16], True),
+            (group('none-of', large), 'gt', [X, 4], False),
+            # A missing field makes neither condition true.
+            (group('none-of', ('eq', [X, 5])), '!exists', [X], False),
+            (group('none-of', ('ne', [X, 5])), 'is-none', [X], False),
+            (group('none-of', ('is-none', [X])), '!exists', [X], True),
+            (group('none-of', ('le', [X, Y])), 'eq', [X, 5], False),
+            (group('!all-of', dell, large), 'eq', [X, 'Dell'], False),
+        ):
+            self.assertEqual(
+                excluded,
+                self.are_excluded(written, {'op': op, 'args': args}),
+                (written, op, args),
+            )
+
     def exclude(self, some, others):
         """Return whether two lists of conditions exclude each other."""
         lists = []
