@@ -180,6 +180,9 @@ def _message_for_user(error: Exception) -> str:
     * ``TypeError`` or ``AttributeError``: a member is null, or has another
       type.
 
+    A defect of a command may raise the same errors, so the message names this
+    reason, too.
+
     The message also says so if an answer is not JSON. For all other errors, it
     is the text of the error.
     """
@@ -199,7 +202,8 @@ def _message_for_user(error: Exception) -> str:
         return (
             _(
                 'There is no member %s: an answer may be of another service '
-                'or release; --debug shows where it is read'
+                'or release, or this command has a defect; --debug shows '
+                'where'
             )
             % reason
         )
@@ -209,8 +213,8 @@ def _message_for_user(error: Exception) -> str:
         return (
             _(
                 'A value is not of the expected type (%s): an answer may be '
-                'of another service or release; --debug shows where it is '
-                'read'
+                'of another service or release, or this command has a defect; '
+                '--debug shows where'
             )
             % reason
         )

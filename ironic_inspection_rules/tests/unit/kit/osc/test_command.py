@@ -217,6 +217,30 @@ class ErrorTestCase(base.TestCase):
 
             self.assertIn('an answer may be of another', str(error))
 
+    def test_a_bug_of_a_command_is_not_blamed_on_an_answer_alone(self):
+        # The frames of this module count as those of a command.
+        def look_up(_command, _parsed_args):
+            return {}['a']
+
+        def count(_command, _parsed_args):
+            return len(None)
+
+        for fail in (look_up, count):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    'ironic_inspection_rules.kit.osc.trait.FindNodes'
+                    '.take_action',
+                    fail,
+                )
+            )
+            command = trait.FindNodes(fakes.App(), None)
+            error = self.assertRaises(
+                osc_exceptions.CommandError,
+                command.run,
+                command.get_parser('openstack').parse_args(['--trait', 'A']),
+            )
+            self.assertIn('or this command has a defect', str(error))
+
     def test_a_bug_of_another_package_is_not_taken_for_an_answer(self):
         # The names of an enumeration are looked up in the standard library.
         def fail(_command, _parsed_args):
