@@ -146,10 +146,11 @@ class ExportInspectionDataTestCase(base.TestCase):
 
     def test_who_may_not_read_inventories_is_refused(self):
         self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
+        message = json.dumps({'faultstring': 'not yours'})
         for path in ('inspection_runs', 'inventory'):
             self.ironic.routes['GET', f'/nodes/{UUIDS[0]}/{path}'] = (
                 403,
-                {'error_message': 'not yours'},
+                {'error_message': message},
             )
         error = self.assertRaises(osc_exceptions.CommandError, self.export)
         self.assertEqual('not yours', str(error))
