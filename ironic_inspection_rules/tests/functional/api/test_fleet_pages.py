@@ -160,7 +160,7 @@ class PageTestCase(test_fleet.FleetTestCase):
     def test_names_are_looked_up_for_some_machines_at_a_time(self):
         self.patch('fleet.trial._MOST_WAITING', 2)
         looked_up = []
-        stock = refusal.Refusals.taken
+        stock = refusal.Refusals.find_taken
 
         def noted(refusals, names):
             if names:
@@ -169,7 +169,7 @@ class PageTestCase(test_fleet.FleetTestCase):
 
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.refusal.Refusals.taken',
+                'ironic_inspection_rules.inspection.refusal.Refusals.find_taken',
                 noted,
             )
         )
