@@ -65,8 +65,8 @@ def compile_any(
 def _longest_first(pattern: str) -> tuple[int, str]:
     """Return a sort key: the longest pattern first, then by text.
 
-    The text is part of the key because patterns come from a set, which has no
-    order.
+    The text is part of the key so that the order does not depend on the order
+    in which the patterns were added.
     """
     return -len(pattern), pattern
 
