@@ -548,8 +548,7 @@ def _combine_into_loop(
     :returns: None if no loop is equivalent.
     """
     marks = _make_marks(items[0])
-    have_same_marks = all(_make_marks(item) == marks for item in items)
-    if not marks or not have_same_marks:
+    if not marks or any(_make_marks(item) != marks for item in items):
         return None
     try:
         marked = convert_for_item(_make_marked_item(marks))

@@ -1337,6 +1337,20 @@ class ActionTestCase(StockTestCase):
         self.assertEqual(1, len(made.rule['actions']))
         self.check(made, [('/actions/0', 'cannot become text')])
 
+    def test_a_list_beside_keys_that_are_numbers_is_an_item_too(self):
+        # YAML has such keys, and nothing reads them if no loop can stay.
+        action = {
+            'op': 'log',
+            'args': {'msg': '{item}'},
+            'loop': [['x'], {1: 2}],
+        }
+        made = convert(actions=[action])
+        self.assertEqual(
+            ["['x']", '{{1: 2}}'],
+            [each['args']['msg'] for each in made.rule['actions']],
+        )
+        self.check(made)
+
     def test_the_turns_of_a_loop_need_not_be_alike(self):
         for op, name, text in (
             ('add-trait', 'name', 'CUSTOM_{item}'),
