@@ -259,7 +259,9 @@ def _is_json(text: str) -> bool:
         # Most files are plain YAML, which this shows without parsing.
         return False
     try:
-        json.loads(text)
+        # JSON allows no tab in a text. A file with such a tab is meant as JSON
+        # nevertheless, and YAML reads it.
+        json.loads(text.replace('\t', ' '))
     except ValueError:
         return False
     return True

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 
+from oslo_db import exception as db_exc
 import sqlalchemy as sa
 
 from ironic_inspection_rules.db import models
@@ -148,8 +149,14 @@ class StalledProcessMixin:
         self.assertEqual(put.uuid, self.promptly(self.wait_for_work).uuid)
 
     def wait_for_work(self):
-        while (request := self.queue.get('w1')) is None:
-            pass
+        request = None
+        while request is None:
+            try:
+                request = self.queue.get('w1')
+            except db_exc.DBConnectionError:
+                # On a busy machine, this process itself may pause for longer
+                # than a transaction may be idle. A worker tries again, too.
+                continue
         return request
 
 

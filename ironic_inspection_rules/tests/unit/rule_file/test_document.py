@@ -394,6 +394,10 @@ data:
         # YAML has no such number.
         self.assertEqual(({'a': '1e5'},), self.load('[{a: 1e5}]').entries)
 
+    def test_numbers_of_json_are_numbers_beside_a_text_with_a_tab(self):
+        loaded = self.load('[{"a": "x\ty", "b": 1e5}]')
+        self.assertEqual(({'a': 'x\ty', 'b': 100000.0},), loaded.entries)
+
     def test_numbers_of_json_are_finite(self):
         for number in ('1e400', '-1E400', 'NaN', 'Infinity', '-Infinity'):
             error = self.assertRaises(
