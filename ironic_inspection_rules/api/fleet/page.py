@@ -28,7 +28,6 @@ from ironic_inspection_rules.traits import filter as trait_filter
 MOST = 1000
 """Maximum number of nodes of a page."""
 
-# Parameters of GET /v1/nodes that select the representation, not the nodes.
 _PARAMETERS_OF_LIST = (
     'self',
     'marker',
@@ -38,7 +37,7 @@ _PARAMETERS_OF_LIST = (
     'fields',
     'detail',
 )
-"""Parameters of Ironic's list of nodes that do not select nodes."""
+"""Parameters of GET /v1/nodes that choose the form, not the nodes."""
 
 # Filters that accept several values: {'shard': ['a', 'b']}.
 _FILTERS_WITH_LISTS = (*trait_filter.PARAMETERS, 'shard')

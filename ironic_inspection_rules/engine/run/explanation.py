@@ -49,9 +49,8 @@ def explain(
 ) -> Decisions:
     """Return the result of each condition of a rule, even after a false one.
 
-    If a condition fails, its
-    result is None, and the error is its reason. If the rule must not show
-    reasons, all reasons are None.
+    If a condition fails, its result is None, and the error is its reason. If
+    the rule must not show reasons, all reasons are None.
 
     :param view: the data as the rule sees them, with its ``vars`` and tables.
     :param first_decisions: the results of the conditions that were checked to
