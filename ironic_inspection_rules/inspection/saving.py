@@ -236,8 +236,8 @@ def _blame_rule_for_text(
     :param changes: the changes of the phase, with the rules that made them.
     :param name: the object, as in a change: ``node`` or ``port <MAC>``.
     :param values: the values that are saved, by attribute.
-    :raises: :class:`.exceptions.RuleError`; the error of the database if it is
-        not about a value.
+    :raises: :class:`.exceptions.RuleError`; ValueError if no rule has changed
+        the object; the error of the database if it is not about a value.
     """
     try:
         yield

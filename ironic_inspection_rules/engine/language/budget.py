@@ -366,23 +366,26 @@ _NO_BRACKETS = re.compile(
 _OPENING = b'[{'
 
 
-def is_within_depth(text: bytes, limit: int) -> bool:
+def is_within_depth(raw: bytes, max_depth: int) -> bool:
     """Return whether lists and objects are nested no deeper than a limit.
 
     This does not parse the text. Parsers use recursion, and Ironic's threads
     have such a small stack that a deep document would end the process instead
     of raising an error.
 
-    :param text: JSON in UTF-8.
+    In the API, this replaces a function of Ironic that has the same
+    parameters.
+
+    :param raw: JSON in UTF-8.
     """
     depth = 0
     # Removing everything else from {"a": ["[", 1]} leaves the brackets {[]}.
     # A bracket in a string opens nothing, and is removed too.
-    for bracket in _NO_BRACKETS.sub(b'', text):
+    for bracket in _NO_BRACKETS.sub(b'', raw):
         if bracket in _OPENING:
             depth += 1
         else:
             depth -= 1
-        if depth > limit:
+        if depth > max_depth:
             return False
     return True
