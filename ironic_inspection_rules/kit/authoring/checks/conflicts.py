@@ -261,13 +261,8 @@ class _WritingRule:
         if exclusion.exclude(conditions, later_conditions):
             # At first no machine meets both sets of conditions. In the other
             # order this write may follow the later write, which makes the
-            # conditions of this rule hold. Only in clear cases is it known
-            # whether groups exclude each other, so groups are skipped.
+            # conditions of this rule hold.
             if undecided is None:
-                return False
-            if any(
-                condition.inner for condition in later_conditions + undecided
-            ):
                 return False
             return not exclusion.exclude(later_conditions, undecided)
         # The later write never follows this write. The order decides only if

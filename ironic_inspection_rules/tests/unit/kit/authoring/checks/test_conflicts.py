@@ -732,6 +732,22 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
                 (condition, action, other),
             )
 
+    def test_a_group_may_hold_after_a_rule_that_it_excludes(self):
+        large = STATE.format('ge', 1)
+        small = f'{{op: none-of, conditions: [{large}]}}'
+        one = STATE.format('eq', 1)
+        for action, expected in (
+            (SET.format('/x', '"{plugin_data.y}"'), 1),
+            (SET.format('/y', 0), 0),
+        ):
+            self.assertEqual(
+                expected,
+                self.conflicts(
+                    (small, self.writes(1)), (one, self.writes(2, action))
+                ),
+                action,
+            )
+
     def test_an_action_sees_what_its_rule_has_written(self):
         one, two = STATE.format('eq', 1), STATE.format('eq', 2)
         writes_if_two = (
