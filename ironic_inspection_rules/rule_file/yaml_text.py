@@ -44,6 +44,9 @@ _SURROGATE_PAIR = re.compile(
     r'(?P<before>(?<!\\)(?:\\\\)*)'
     r'(?P<pair>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})'
 )
+# The characters that JSON keeps in a text, but YAML folds, as line ends, or
+# rejects.
+_READ_OTHERWISE_BY_YAML = re.compile('[\x7f-\x9f\u2028\u2029\ufffe\uffff]')
 # By how many levels the text behind a token is deeper than the text before.
 _LEVELS_OF_TOKENS = {
     yaml.FlowSequenceStartToken: 1,
@@ -238,22 +241,24 @@ def parse_nodes(text: str) -> list[yaml.Node]:
         if not budget.is_within_depth(read_so_far, DEPTH):
             exc.problem = _TOO_DEEP
         raise
+    is_json = _is_json(readable)
     loader = Loader
-    if _is_json(readable):
+    if is_json:
         # In JSON, 1e5 is a number. The default loader would read it as text.
         loader = _JsonLoader
     roots = [
         root for root in yaml.compose_all(readable, loader) if root is not None
     ]
     if readable != text:
-        _restore_pairs(roots, text)
+        _restore_texts(roots, text, is_json)
     return roots
 
 
 def _is_json(text: str) -> bool:
     """Return whether the text of a whole file is JSON.
 
-    :param text: a text that is not nested too deeply for Python's parser.
+    A text that is nested too deeply for Python's parser does not count as
+    JSON.
     """
     if not _may_be_json(text):
         # Most files are plain YAML, which this shows without parsing.
@@ -262,7 +267,7 @@ def _is_json(text: str) -> bool:
         # JSON allows no tab in a text. A file with such a tab is meant as JSON
         # nevertheless, and YAML reads it.
         json.loads(text.replace('\t', ' '))
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -340,6 +345,8 @@ def make_readable(text: str) -> str:
     - A pair of escapes for one character, e.g. ``\\ud83d\\ude00``, becomes
       ``\\ufffd\\ufffd`` in double quotes. Later, :func:`parse_nodes` restores
       the character.
+    - If the whole file is JSON, a character such as U+2028, which YAML reads
+      as a line end, becomes U+FFFD, and is restored as well.
 
     Everything else is data, and is kept. This also holds for a file that only
     begins like JSON: ``[{op: eq}]``.
@@ -350,6 +357,9 @@ def make_readable(text: str) -> str:
     """
     if not _may_be_json(text):
         return text
+    if _READ_OTHERWISE_BY_YAML.search(text) and _is_json(text):
+        # JSON allows these characters only in texts.
+        text = _READ_OTHERWISE_BY_YAML.sub('\ufffd', text)
     # The list has the markers "---" as well, so that it can be joined again.
     pieces = _DOCUMENT_MARKER.split(text)
     return ''.join(_make_document_readable(piece) for piece in pieces)
@@ -425,11 +435,12 @@ def _find_scalars(text: str) -> list[_Scalar]:
     return scalars
 
 
-def _restore_pairs(roots: list[yaml.Node], text: str) -> None:
+def _restore_texts(roots: list[yaml.Node], text: str, is_json: bool) -> None:
     """Restore the characters that :func:`make_readable` has replaced.
 
     :param roots: the nodes of the documents; their values are changed.
     :param text: text of the whole file, as it was before.
+    :param is_json: whether the whole file is JSON.
     """
     # A node with an anchor may occur in several places.
     seen: set[int] = set()
@@ -446,7 +457,10 @@ def _restore_pairs(roots: list[yaml.Node], text: str) -> None:
                 pending += key_and_value
         elif node.style == '"':
             written = text[node.start_mark.index : node.end_mark.index]
-            if _SURROGATE_PAIR.search(written):
+            if is_json:
+                # Tabs in a text are not strictly JSON, see _is_json().
+                node.value = json.loads(written, strict=False)
+            elif _SURROGATE_PAIR.search(written):
                 node.value = _read_double_quoted(written)
 
 

@@ -153,6 +153,19 @@ class FileThatBeginsLikeJsonTestCase(base.TestCase):
         value = {'😀': 1, '😁': 2}
         self.assertEqual([value], read(json.dumps(value)))
 
+    def test_json_is_read_as_it_is_written(self):
+        for character in '\x7f\x80\x85\u2028\u2029\ufffe\uffff':
+            value = {f'a {character} b': [f'a {character} b', '\ufffd😀']}
+            for indent in (None, '\t'):
+                text = json.dumps(value, ensure_ascii=False, indent=indent)
+                self.assertEqual([value], read(text))
+        self.assertEqual(
+            [['a\t\x85 b😀']], read('["a\t\x85 b\\ud83d\\ude00"]')
+        )
+
+    def test_line_ends_of_yaml_are_folded_where_a_file_is_not_json(self):
+        self.assertEqual([['a b', 'c']], read('["a\x85b", c]'))
+
     def test_mistakes_are_found_where_they_are(self):
         for text, line in (
             ('["\\ud83d\\ude00"\n\t1]', 1),
@@ -164,6 +177,9 @@ class FileThatBeginsLikeJsonTestCase(base.TestCase):
 
     def test_what_is_too_deep_with_tabs_is_refused(self):
         error = self.assertRaises(yaml.MarkedYAMLError, read, '[\t' * 20_000)
+        self.assertIn('nested too deeply', error.problem)
+        deep = '["\u2028",' * 20_000
+        error = self.assertRaises(yaml.MarkedYAMLError, read, deep)
         self.assertIn('nested too deeply', error.problem)
 
     @hypothesis.given(
