@@ -168,7 +168,7 @@ def run(caller: Any, parsed_args: Any) -> int:
         parallel.interruptible(
             caller.app.stderr, _('Interrupted; nothing was changed')
         ),
-        rule_files.explain_refusal(baremetal, files),
+        rule_files.explain_refusal(files),
     ):
         # To find the rules that the files would replace, the rules in force
         # are needed with their details: conditions and actions.

@@ -256,7 +256,7 @@ class ImportInspectionRules(command.BaremetalCommand):
         """
         baremetal = self.baremetal
         files = rule_files.load(parsed_args.files, self.app.stderr)
-        with rule_files.explain_refusal(baremetal, files):
+        with rule_files.explain_refusal(files):
             tables = files.tables.entries
             plan = rule_set.plan(
                 baremetal, files.rules, prune=False, tables=tables
@@ -477,7 +477,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
             machine = machine_file.load(parsed_args.inventory)
             request['inventory'] = machine.inventory
             request['plugin_data'] = machine.plugin_data
-        with rule_files.explain_refusal(baremetal, files):
+        with rule_files.explain_refusal(files):
             result = inspection_rule.evaluate_inspection_rules(
                 baremetal, **request
             )

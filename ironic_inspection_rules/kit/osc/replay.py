@@ -121,7 +121,7 @@ class ReplayInspectionRules(command.BaremetalCommand):
             parallel.interruptible(
                 self.app.stderr, _('Interrupted; nothing was changed')
             ),
-            rule_files.explain_refusal(baremetal, files),
+            rule_files.explain_refusal(files),
         ):
             # The page needs the names of the rules in force. To find the rules
             # that the files would replace, their details are needed, too:

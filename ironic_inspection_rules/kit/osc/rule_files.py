@@ -26,7 +26,6 @@ from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.client import http
-from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import file_set
@@ -102,16 +101,12 @@ def load(paths: list[str], stderr: Any) -> file_set.RuleFiles:
 
 
 @contextlib.contextmanager
-def explain_refusal(
-    baremetal: Any, files: file_set.RuleFiles
-) -> Iterator[None]:
+def explain_refusal(files: file_set.RuleFiles) -> Iterator[None]:
     """Add file and line to the error if rules of files are refused.
 
     This is a context manager around requests that send the rules. The message
-    has a line per problem of a rule. If the request is refused for another
-    reason, the message is Ironic's. An error without an answer, an error of a
-    broken server, and an error because Ironic lacks the plugin are raised
-    unchanged.
+    has a line per problem of a rule. An error that names no rule is raised
+    unchanged, and the base class of all commands explains it.
 
     :param files: the files with the rules that are sent.
     :raises: CommandError instead of the exception of openstacksdk or this
@@ -124,19 +119,10 @@ def explain_refusal(
         lines = files.format_problems(exc.problems)
         raise osc_exceptions.CommandError(lines or str(exc)) from exc
     except sdk_exceptions.HttpException as exc:
-        if exc.response is None or exc.response.status_code >= 500:
-            # There is no answer, or the server is broken.
+        lines = files.format_problems(http.read_problems(exc))
+        if not lines:
             raise
-        if not inspection_rule.has_plugin(baremetal):
-            # The base class of all commands reports that the plugin is
-            # missing.
-            raise
-        problems_of_rules = http.read_problems(exc)
-        # This is empty if the refusal is not about rules.
-        lines = files.format_problems(problems_of_rules)
-        raise osc_exceptions.CommandError(
-            lines or exc.details or str(exc)
-        ) from exc
+        raise osc_exceptions.CommandError(lines) from exc
 
 
 def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:

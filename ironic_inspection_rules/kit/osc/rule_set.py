@@ -130,7 +130,7 @@ def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
         flavors = capacity_options.load_flavors(caller, parsed_args.flavors)
     files = rule_files.load(parsed_args.files, caller.app.stderr)
     tables = files.tables.entries
-    with rule_files.explain_refusal(baremetal, files):
+    with rule_files.explain_refusal(files):
         plan = rule_set.plan(
             baremetal,
             rules=files.rules,

@@ -636,10 +636,11 @@ class EvaluateNodesTestCase(base.TestCase):
                 )
             },
         )
-        # Users who may evaluate rules may be forbidden to list traits.
+        # The answer names the rule, so nothing else is asked of Ironic.
         for traits in (
             (200, {'traits': []}),
             (403, {'error_message': 'not yours'}),
+            (500, {'error_message': 'database is away'}),
         ):
             self.ironic.routes['GET', '/traits'] = traits
             error = self.assertRaises(
