@@ -2,8 +2,6 @@
 
 """Rules that were written for stock Ironic's own engine."""
 
-import pathlib
-
 import yaml
 
 from ironic_inspection_rules.engine.language import registry
@@ -11,6 +9,7 @@ from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.kit.authoring.conversion import converted_file
 from ironic_inspection_rules.rule_file import document
 from ironic_inspection_rules.rule_file import stock_form
+from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests import shared_data
 from ironic_inspection_rules.tests.unit.rule_file import files
 
@@ -98,10 +97,11 @@ class StockFormTestCase(files.FilesTestCase):
         self.assertIn(CONVERT, lost[0].message)
 
     def test_samples_are_of_this_language(self):
-        root = pathlib.Path(lint.__file__).parents[2]
-        for path in root.joinpath('tools', 'samples').glob('rules*.yaml'):
-            for entry in yaml.safe_load(path.read_text()):
-                self.assertIsNone(stock_form.find_sign(entry), (path, entry))
+        if not guide.pages():
+            self.skipTest('not a checkout: no samples')
+        path = guide.ROOT / 'tools' / 'samples' / 'rules.yaml'
+        for entry in yaml.safe_load(path.read_text()):
+            self.assertIsNone(stock_form.find_sign(entry), entry)
 
     def test_real_rules_are_told_apart(self):
         found = {
