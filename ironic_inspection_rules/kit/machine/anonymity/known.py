@@ -377,24 +377,17 @@ class KnownIdentifiers:
         # addresses.
         first_octet = int(head[:2], 16) ^ 2
         inverted_head = f'{first_octet:02x}{head[2:]}'
-        any_filling = '|'.join(map(_pattern_with_separators, _EUI_64_FILLINGS))
         replace = functools.partial(self._replace_guid, mac)
         for start in (head, inverted_head):
-            guids = [start + filling + tail for filling in _EUI_64_FILLINGS]
-            for guid in guids:
+            for filling in _EUI_64_FILLINGS:
+                guid = start + filling + tail
                 # If the GUID was added before its MAC address, its present
                 # function returns digits that do not match the replaced MAC
                 # address.
                 self._replace[guid] = replace
-            pattern = _ANY_SEPARATORS.join(
-                (
-                    _pattern_with_separators(start),
-                    f'(?:{any_filling})',
-                    _pattern_with_separators(tail),
+                self._add_pattern(
+                    _pattern_with_separators(guid), guid, replace
                 )
-            )
-            # One pattern finds all of these GUIDs, so any of them is its key.
-            self._add_pattern(pattern=pattern, key=guids[0], replace=replace)
 
     def _replace_guid(self, mac: str, original: str) -> str:
         """Replace a GUID by the GUID of the replaced MAC address.

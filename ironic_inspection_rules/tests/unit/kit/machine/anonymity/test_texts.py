@@ -91,6 +91,15 @@ class TextsTestCase(base.TestCase):
         self.assertRegex(made, r'^(?!.*(5254001a|bbcc|rack7))\S+-\w{5} \S+$')
         self.assertEqual(alone, [self.made(text, **known) for text in texts])
 
+    def test_a_guid_that_begins_with_a_serial_number_goes_whole(self):
+        known = {'mac': 'ac:1f:6b:94:6d:01'}
+        for serial in ('ac1f6bfffe', 'ac1f6bffff', 'ac1f6b0300'):
+            guid = f'{serial}946d01'
+            alone = self.made(guid, **known)
+            self.assertEqual(
+                alone, self.made(guid, serial_number=serial, **known)
+            )
+
     def test_a_serial_number_that_is_a_date_goes_before_a_time(self):
         for serial in ('2023-05-17', '20230517'):
             made = self.made(
