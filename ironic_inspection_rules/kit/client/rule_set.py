@@ -239,7 +239,6 @@ def plan(
         for rule in in_force
         if not rule['built_in']
     }
-    uuids_of_request = {str(rule.get('uuid')).lower() for rule in rules}
     steps = []
     # The steps are in the order of the rules of the request. Further steps are
     # for stored rules that are not in the request. With prune these are
@@ -247,8 +246,7 @@ def plan(
     for step, rule in itertools.zip_longest(answer['rules'], rules):
         uuid = step['uuid']
         before = stored_by_uuid.get(uuid)
-        is_uuid_generated = uuid not in uuids_of_request
-        if step['outcome'] == 'created' and is_uuid_generated:
+        if step['outcome'] == 'created' and not rule.get('uuid'):
             # Applying the rules generates another UUID than this dry run.
             uuid = KNOWN_LATER
         after = _rule_after_step(step, uuid, before, rule)

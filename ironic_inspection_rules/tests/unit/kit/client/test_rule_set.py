@@ -24,7 +24,7 @@ def created(uuid):
 
 
 class PlanTestCase(base.TestCase):
-    def plan(self, prune, *uuids):
+    def plan(self, prune, *uuids, written=str.upper):
         answer = (
             200,
             {
@@ -40,7 +40,7 @@ class PlanTestCase(base.TestCase):
                 {
                     'description': 'big',
                     'actions': LOG,
-                    **({'uuid': uuid.upper()} if uuid else {}),
+                    **({'uuid': written(uuid)} if uuid else {}),
                 }
                 for uuid in uuids
             ],
@@ -75,3 +75,11 @@ class PlanTestCase(base.TestCase):
             told = commands.as_json(plan)
             self.assertNotIn(MADE, told)
             self.assertIn(GIVEN, told)
+
+    def test_a_uuid_without_hyphens_is_known(self):
+        def drop_hyphens(uuid):
+            return uuid.replace('-', '')
+
+        plan = self.plan(True, GIVEN, written=drop_hyphens)
+        self.assertEqual([GIVEN], [step['uuid'] for step in plan.steps])
+        self.assertEqual(GIVEN, plan.steps[0]['after']['uuid'])
