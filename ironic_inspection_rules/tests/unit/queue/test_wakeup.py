@@ -30,14 +30,20 @@ class WakeupTestCase(base.IronicTestCase):
         self.addCleanup(listener._server.stop)
         return heard
 
+    def assert_hears(self, heard, sender):
+        for _turn in range(PATIENCE * 5):
+            if heard.acquire(timeout=0.2):
+                return
+            # It was not listening yet.
+            sender.wake()
+        self.fail('no wake-up was heard')
+
     def test_all_workers_hear_a_wake_up(self):
         heard = [self.listen(name) for name in ('w1', 'w2')]
         sender = wakeup.WakeupSender()
         sender.wake()
         for one in heard:
-            while not one.acquire(timeout=0.2):
-                # They were not all listening yet.
-                sender.wake()
+            self.assert_hears(one, sender)
 
     def test_a_broken_transport_delays_and_stops_nobody(self):
         sent = threading.Semaphore(0)
@@ -82,9 +88,7 @@ class WakeupTestCase(base.IronicTestCase):
             sender.wake()
 
         sender.wake()
-        while not heard.acquire(timeout=0.2):
-            # It was not listening yet.
-            sender.wake()
+        self.assert_hears(heard, sender)
 
     def test_wake_ups_need_oslo_messaging_between_the_services(self):
         for transport, expected in (
