@@ -350,6 +350,37 @@ class DatabaseQueueMixin:
         )
         self.assertEqual({'mark': 'second'}, self.queue.get('w2').inventory)
 
+    def test_new_data_replace_none_that_a_worker_begins_with_meanwhile(self):
+        self.put(mark='first')
+        self.meanwhile(
+            'ironic_inspection_rules.db.request.renew_request', self.take
+        )
+
+        self.assertRaises(exceptions.RequestPending, self.put, mark='second')
+
+        self.pass_time(queue_base.LEASE)
+        self.assertEqual({'mark': 'first'}, self.queue.get('w2').inventory)
+
+    def test_a_request_that_is_stored_since_the_query_is_found(self):
+        stored = self.put(mark='first')
+        find_open = db_request._find_open
+        answers = [None]
+
+        def miss_once(*args):
+            if answers:
+                return answers.pop()
+            return find_open(*args)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.request._find_open', miss_once
+            )
+        )
+
+        again = self.put(mark='second')
+
+        self.assertEqual(stored.uuid, again.uuid)
+
     def test_a_node_in_processing_takes_no_second_request(self):
         self.put()
         self.take()
@@ -696,6 +727,24 @@ class DatabaseQueueMixin:
         )
         self.assertNotIn(self.queue.get('w1').uuid, lost)
 
+    def test_a_worker_tries_each_locked_request_once(self):
+        put = [self.put(f'node-{number}').uuid for number in range(20)]
+        tried = []
+
+        def find_locked(candidate, *args):
+            self.assertNotIn(candidate.id, tried)
+            tried.append(candidate.id)
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'ironic_inspection_rules.db.lease._claim', find_locked
+            )
+        )
+
+        self.assertIsNone(self.queue.get('w1'))
+
+        self.assertEqual(len(put), len(tried))
+
     def test_many_share_the_requests(self):
         put = {self.put(f'node-{number}').uuid for number in range(12)}
 
@@ -807,10 +856,10 @@ class DatabaseQueueMixin:
         function = getattr(importlib.import_module(module), attribute)
         remaining = [happens]
 
-        def call(*args):
+        def call(*args, **kwargs):
             while remaining:
                 remaining.pop()()
-            return function(*args)
+            return function(*args, **kwargs)
 
         self.useFixture(fixtures.MonkeyPatch(name, call))
 
