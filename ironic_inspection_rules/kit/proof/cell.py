@@ -26,6 +26,7 @@ no length of a list is negative.
 
 from collections.abc import Iterable
 import functools
+import re
 import typing
 
 import z3
@@ -36,6 +37,9 @@ from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.actions import schema
 
 Value = values.Value
+
+# Every such name is readable, and differs from every name in quotes.
+_PLAIN_NAME = re.compile(r'[\w-]+\Z')
 
 LONGEST = 5
 """The number of items at the beginning of a list that have cells."""
@@ -53,7 +57,7 @@ _ANY_KIND = ('boolean', 'number', 'float', 'text', 'mapping', 'list')
 PROPERTIES = ('node', 'properties')
 """The place of the properties of a node."""
 
-CAPABILITIES = (*PROPERTIES, '#capabilities')
+CAPABILITIES = (*PROPERTIES, values.BY_NAME['capabilities'])
 """The place of the capabilities of a node by name."""
 
 _CAPABILITY = r'[^\s,]+'
@@ -66,7 +70,7 @@ separated by commas.
 CAPABILITY_TEXT = (*PROPERTIES, 'capabilities')
 """The place of the capabilities as one text, which is an unknown value."""
 
-TRAITS = ('node', '#traits')
+TRAITS = ('node', values.BY_NAME['traits'])
 """The place of the traits of a node; an entry is true if it has the trait."""
 
 
@@ -120,10 +124,7 @@ class Cell:
     ) -> None:
         self.machine = machine
         self.steps = steps
-        # The name is shown to users, and the terms of the solver contain it.
-        self.name = '.'.join(steps)
-        if is_item:
-            self.name = f'{".".join(steps[:-1])}[{steps[-1]}]'
+        self.name = _name_of(steps, is_item)
         self.is_item = is_item
         self._field = field
         self.below: dict[str, Cell] = {}
@@ -227,7 +228,7 @@ class Cell:
             e.g. those that a rule has written.
         """
         # Drop the name of the text, which is only another form of the entry
-        # "#capabilities". That entry must be among the names instead.
+        # with capabilities by name. That entry must be among the names.
         wanted = frozenset(
             name for name in names if (*self.steps, name) != CAPABILITY_TEXT
         )
@@ -363,6 +364,28 @@ class Cell:
             name=self.name,
             uses=self.uses,
         )
+
+
+def _name_of(steps: tuple[str, ...], is_item: bool) -> str:
+    """Return the name of a field, e.g. ``inventory.disks[0]``.
+
+    The name is shown to users. The terms of the solver contain it as well, so
+    two fields must not have the same name: the entry ``a.b`` of the inventory
+    is ``inventory['a.b']``, because ``inventory.a.b`` is the entry ``b`` of
+    ``a``. And the solver ends a name at a NUL, which is an escape in quotes.
+
+    :param is_item: whether the last step is the index of a list.
+    """
+    root, *inner_steps = steps
+    name = root
+    for number, step in enumerate(inner_steps, 1):
+        if is_item and number == len(inner_steps):
+            name += f'[{step}]'
+        elif isinstance(step, values.ProofName) or _PLAIN_NAME.match(step):
+            name += f'.{step}'
+        else:
+            name += f'[{step!r}]'
+    return name
 
 
 def _possible_kinds(steps: tuple[str, ...], is_item: bool) -> tuple[str, ...]:

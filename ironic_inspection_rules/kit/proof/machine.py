@@ -83,7 +83,7 @@ class SymbolicMachine:
         self.tables = tables or {}
         self.domain: list[logic.Formula] = []
         self.restrictions: list[cells.Restriction] = []
-        self.cells: dict[tuple[str, ...], cells.Cell] = {}
+        self.cells: dict[tuple[str | int, ...], cells.Cell] = {}
         self.texts: dict[int, texts.TextVariable] = {}
         self.numbers: dict[int, texts.NumberVariable] = {}
         self.numbers_of: dict[int, logic.Term] = {}
@@ -123,11 +123,12 @@ class SymbolicMachine:
             report it; None if nothing is known about it.
         :param is_item: whether the last step is the index of a list.
         """
-        key = steps
+        key: tuple[str | int, ...] = steps
         if is_item:
             # The field above may be a list with an item 0 on one machine, and
-            # a mapping with a key 0 on another, so the item has the key "[0]".
-            key = (*steps[:-1], f'[{steps[-1]}]')
+            # a mapping with a name "0" on another. An index is therefore a
+            # number here.
+            key = (*steps[:-1], int(steps[-1]))
         if key not in self.cells:
             reported_field = None
             if above is not None:

@@ -482,8 +482,8 @@ def _where_secret_in_mapping(
     """
     parts = []
     for name, entry in mapping.entries.items():
-        # "#" marks traits and capabilities by name, which are not secret.
-        if name.startswith('#'):
+        # Traits and capabilities by name are not secret.
+        if isinstance(name, values.ProofName):
             continue
         if not is_masked and masking.is_secret(name):
             parts.append(_where_hidden(machine, entry))

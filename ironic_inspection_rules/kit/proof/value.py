@@ -250,6 +250,35 @@ class SolverTerm(Alternative):
         return _where_terms_differ(self.term, other.as_term())
 
 
+class ProofName(data_path.Key):
+    """The name of an entry that a proof adds to the data of a node.
+
+    The entry is another form of an entry that the node has, e.g. capabilities
+    by name, which the node has as one text. The name is equal only to itself:
+    a rule may write an entry of its own that is called ``#capabilities``.
+    """
+
+    __slots__ = ()
+
+    # Python asks the right side of "==" first only if it is of a subclass. The
+    # base is therefore Key, the class of tokens in paths, and not str.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    __hash__ = str.__hash__
+
+
+BY_NAME = {
+    'capabilities': ProofName('#capabilities'),
+    'traits': ProofName('#traits'),
+}
+"""The entry that has capabilities or traits by name, by the entry of the node
+that has them as one text or as a list."""
+
+
 _mapping_numbers: dict[Hashable, int] = {}
 """The numbers of mappings by content; see :attr:`Mapping.identity`."""
 
@@ -257,9 +286,6 @@ _mapping_numbers: dict[Hashable, int] = {}
 @dataclasses.dataclass(frozen=True, eq=False)
 class Mapping(Alternative):
     """A mapping of the machine, together with the entries that rules changed.
-
-    An entry whose name begins with ``#`` is another form of the entry without
-    the ``#``, e.g. capabilities by name, which the node stores as one text.
 
     :ivar cell: the source of all entries that are not in ``entries``. With a
         :class:`.cell.Cell` they are the entries of the machine, with an
@@ -287,10 +313,11 @@ class Mapping(Alternative):
         """
         if name in self.entries:
             return self.entries[name]
-        by_name = self.entries.get(f'#{name}')
-        if by_name is not None:
+        name_of_form = BY_NAME.get(name)
+        if name_of_form is not None and name_of_form in self.entries:
             # A rule has changed capabilities or traits by name. The resulting
             # text is unknown, because it may have the names in any order.
+            by_name = self.entries[name_of_form]
             return unknown(f'{name} as a text', by_name)
         if self.cell is None:
             # A rule has made the whole mapping, so it has no other entries.
@@ -384,11 +411,12 @@ def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
     For an entry that a rule has removed, the formula is "the rule has
     matched".
 
-    :param name: the name of the entry, such as ``cpu`` or ``#capabilities``.
+    :param name: the name of the entry, e.g. ``cpu``, or a :class:`ProofName`.
     """
     parts = []
     for guard, alternative in entry:
-        if name.startswith('#') and isinstance(alternative, Mapping):
+        is_other_form = isinstance(name, ProofName)
+        if is_other_form and isinstance(alternative, Mapping):
             # The text of capabilities is missing if there are none.
             parts.append(logic.conj(guard, alternative.where_empty(machine)))
         elif alternative.is_missing:

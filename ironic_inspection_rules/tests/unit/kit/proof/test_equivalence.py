@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Sets of rules that some machine tells apart are never equivalent."""
+
+import copy
+import unittest
+
+from ironic_inspection_rules.engine.language import registry
+from ironic_inspection_rules.engine.language import validation
+from ironic_inspection_rules.rule_set import repository
+from ironic_inspection_rules.tests.unit import base
+
+try:
+    from ironic_inspection_rules.kit.proof import question
+    from ironic_inspection_rules.kit.proof import witness
+    from ironic_inspection_rules.tests.simulation.proof import leisure
+except ImportError as exc:
+    raise unittest.SkipTest('needs z3-solver') from exc
+
+MAC = '52:54:00:12:34:ab'
+NEW_MAC = '52:54:00:12:34:cd'
+UUID = '5e1f6b5e-4a5c-4d1e-9c53-5b2f8f1c7a10'
+ONE_PORT = {'op': 'eq', 'args': ['{ports | length}', 1]}
+
+
+def attribute(path, value):
+    return {'op': 'set-attribute', 'args': [path, value]}
+
+
+def port(port_id, path, value):
+    return {'op': 'set-port-attribute', 'args': [port_id, path, value]}
+
+
+def rule(*actions, conditions=(), **more):
+    return {'actions': [*actions], 'conditions': [*conditions], **more}
+
+
+def machine(inventory=None, node=None, ports=None):
+    usual = copy.deepcopy(witness.sample())
+    return witness.Witness(
+        {**usual['inventory'], **(inventory or {})},
+        {},
+        {**usual['node'], **(node or {})},
+        ports,
+    )
+
+
+class ApartTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(leisure.Leisure())
+
+    def parse(self, entry):
+        return repository.order(
+            [validation.parse({'uuid': UUID, **entry}, registry.installed())]
+        )
+
+    def check(self, one, other, *machines):
+        """Hold the verdict about two rules against what the engine does."""
+        one_set, other_set = self.parse(one), self.parse(other)
+        engine = witness.Engine()
+        for tells_apart in machines:
+            self.assertTrue(engine.differs(one_set, other_set, tells_apart))
+        proof = question.Proof(one_set, leisure.SECONDS, other_set)
+        (answer,) = proof.answers([question.DIFFERENT])
+        self.assertNotEqual(question.NO, answer.verdict)
+
+    def test_an_entry_may_be_called_as_one_of_the_proof(self):
+        self.check(
+            rule(attribute('/properties/#capabilities/c', 'a')),
+            rule({'op': 'set-capability', 'args': ['c', 'a']}),
+            machine(),
+        )
+        for field in ('node.#traits', 'node.properties.#capabilities'):
+            exists = {'op': 'exists', 'args': [f'{{{field}}}']}
+            self.check(
+                rule(attribute('/name', 'a'), conditions=[exists]),
+                rule(attribute('/name', 'a')),
+                machine(),
+            )
+
+    def test_a_name_may_look_like_a_path(self):
+        exists = {'op': 'exists', 'args': ['{inventory.a.b}']}
+
+        def named(field):
+            is_one = {'op': 'eq', 'args': [field, '1']}
+            return rule(attribute('/name', 'a'), conditions=[exists, is_one])
+
+        self.check(
+            named('{inventory[a.b]}'),
+            named('{inventory.a.b}'),
+            machine({'a': {'b': '1'}}),
+            machine({'a': {'b': '2'}, 'a.b': '1'}),
+        )
+
+    def test_a_name_may_have_any_characters(self):
+        for name in ('\0', '\0x', '\ud800', '[0]', 'a b', "'"):
+            self.check(
+                rule(attribute(f'/extra/{name}', 'a')),
+                rule(attribute('/extra/y', 'a')),
+                machine(),
+            )
