@@ -701,8 +701,11 @@ class SymbolicEffects:
             has_name = logic.conj(when, guard)
             if not isinstance(alternative, values.Const):
                 self._write_computed_trait(has_name, alternative, adds)
-            elif adds and not trait_names.is_good(alternative.value):
-                self.end(has_name)
+            elif not trait_names.is_good(alternative.value):
+                # No node has such a trait, so there is nothing to remove. The
+                # name may even be "CUSTOM_*", which stands for other traits.
+                if adds:
+                    self.end(has_name)
             else:
                 place = (*cells.TRAITS, str(alternative.value))
                 # Two rules that add the same trait do not conflict.

@@ -100,3 +100,14 @@ class ApartTestCase(base.TestCase):
                 rule(attribute('/extra/y', 'a')),
                 machine(),
             )
+
+    def test_what_is_no_trait_is_not_removed(self):
+        for removed, prefix in (('*', ''), ('CUSTOM_*', 'CUSTOM_')):
+            self.check(
+                rule(
+                    {'op': 'remove-trait', 'args': ['{vars.name}']},
+                    vars={'name': removed},
+                ),
+                rule({'op': 'set-traits', 'args': [[], prefix]}),
+                machine(node={'traits': ['CUSTOM_A']}),
+            )
