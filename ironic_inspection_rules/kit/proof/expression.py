@@ -276,13 +276,30 @@ def evaluate_path(written: str, scope: Scope) -> Value:
     for pieces in engine_call.split_path(interpolation.parse(written)):
         # There is an empty text between a separator and a field.
         pieces_of_token = [piece for piece in pieces if piece]
-        tokens.append(evaluate_pieces(pieces_of_token, scope))
+        token = evaluate_pieces(pieces_of_token, scope)
+        has_field = not all(isinstance(piece, str) for piece in pieces)
+        if has_field:
+            token = values.transform(token, _make_token)
+        tokens.append(token)
     return values.join(
         (guard, _build_path(combination, written))
         for guard, combination in values.product(
             tokens, scope.machine.keep_going
         )
     )
+
+
+def _make_token(alternative: values.Alternative) -> Value:
+    """Return the token of a path that a field fills in.
+
+    A "-" from a field is the name of an entry. Only a "-" that the rule itself
+    writes is the end of a list. A list or a mapping is an error.
+    """
+    if alternative.is_missing or not isinstance(alternative, values.Const):
+        return values.only(alternative)
+    if isinstance(alternative.value, list | dict):
+        return values.FAILED
+    return values.const(data_path.Key(str(alternative.value)))
 
 
 def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
@@ -297,24 +314,13 @@ def _build_path(tokens: tuple[values.Alternative, ...], written: str) -> Value:
     for token in tokens:
         if values.has_no_value(token):
             return values.only(token)
-    # A "-" that the rule itself writes is the end of a list. A "-" from a
-    # field is the key of a mapping.
-    appends_to_list = written.endswith(('/-', '.-')) or '/-/' in written
     path: list[str] = []
     for token in tokens:
         if not isinstance(token, values.Const):
             return values.unknown(
                 'a path out of the data of a machine', *tokens
             )
-        if isinstance(token.value, list | dict):
-            # A list or a mapping cannot be a name.
-            return values.FAILED
-        text = str(token.value)
-        if appends_to_list and data_path.is_append(text):
-            path.append(text)
-        else:
-            # A Key is never interpreted as the end of a list.
-            path.append(data_path.Key(text))
+        path.append(token.value)
     try:
         # This raises if the path is too long, for example.
         data_path.check(path, written)

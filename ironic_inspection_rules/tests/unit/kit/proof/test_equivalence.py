@@ -111,3 +111,11 @@ class ApartTestCase(base.TestCase):
                 rule({'op': 'set-traits', 'args': [[], prefix]}),
                 machine(node={'traits': ['CUSTOM_A']}),
             )
+
+    def test_a_dash_of_a_field_is_a_name_beside_one_of_the_rule(self):
+        dash = {'dash': '-'}
+        self.check(
+            rule(attribute('/extra/m/{vars.dash}/-', 'a'), vars=dash),
+            rule(attribute('/extra/m/-/-', 'a')),
+            machine(node={'extra': {}}),
+        )
