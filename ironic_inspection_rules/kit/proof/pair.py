@@ -7,9 +7,9 @@ formula that the rule writes it. The value may differ between machines. Two
 writes *clash* on a machine if they leave different values at one place, so the
 result of a comparison is a formula that holds on some machines.
 
-Traits and capabilities have two forms. At ``('node', '#traits',
-'CUSTOM_GPU')``, a proof keeps whether the node has one trait *by name*. At
-``('node', 'traits')``, a rule reads the whole list.
+Traits and capabilities have two forms. Below :data:`.cell.TRAITS`, a proof
+keeps whether the node has one trait *by name*. At ``('node', 'traits')``, a
+rule reads the whole list.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
@@ -101,7 +101,7 @@ def _places_by_name(
     """Yield the places of traits and capabilities by name.
 
     A proof keeps both in two forms. For ``node.traits``, which rules read as a
-    list, the place is ``node.#traits``, where rules add a trait by name.
+    list, the place is :data:`.cell.TRAITS`, where rules add a trait by name.
 
     :param places: the places that rules read, e.g. ``('node', 'traits')``.
     """
@@ -172,8 +172,7 @@ def clash(
         has_inner_place = logic.negated(values.where_absent(value_of_above))
         clashes = logic.conj(clashes, has_inner_place)
     if first.port is not None and second.port is not None:
-        # Either address may be a text that the solver chooses.
-        is_same_port = first.port == second.port
+        is_same_port = states.where_same_port(machine, first.port, second.port)
         clashes = logic.conj(clashes, is_same_port)
     return logic.settled(clashes)
 

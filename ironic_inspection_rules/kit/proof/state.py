@@ -215,11 +215,11 @@ def _known_beginning(path: typing.Any) -> data_path.Path:
     return tuple(known_tokens)
 
 
-def address_term(port_id: values.Alternative) -> typing.Any:
-    """Return the MAC address of a port as a term.
+def address_term(port_id: values.Alternative) -> logic.Term | None:
+    """Return the text by which a rule names a port, as a term.
 
-    A text of the machine, e.g. ``{item.mac_address}``, is used as the address,
-    whatever its value is.
+    It is a MAC address in lower case, or a text of the machine, e.g.
+    ``{item.mac_address}``, which may be anything.
 
     :param port_id: the value by which a rule identifies the port.
     :returns: None for a UUID, or any other value that is not a MAC address.
@@ -249,26 +249,67 @@ def known_address(port_id: values.Alternative) -> str:
 
 
 def where_at(
-    machine: machines.SymbolicMachine, port: Value, address: typing.Any
+    machine: machines.SymbolicMachine, port: Value, address: logic.Term
 ) -> logic.Formula:
-    """Return the formula that a port has a certain MAC address.
+    """Return the formula that a port is the one that a rule names.
 
     For a port of the machine, and the known address "52:54:00:12:34:01", it is
-    ``ports[0].address == "52:54:00:12:34:01"``. A port whose address is not a
-    text does not have it. If the address is known, the search should try it.
+    ``ports[0].address == "52:54:00:12:34:01"``. If the address is known, the
+    search should try it.
 
-    :param address: the MAC address as a term.
+    :param address: what :func:`address_term` returns for the port.
     """
     parts = []
     # The address may be a text of the machine, or a value that a rule has
     # written. The guard of an alternative holds on the machines that have it.
     for guard, alternative in values.step(port, 'address'):
-        if isinstance(alternative, values.SolverTerm) and alternative.is_text:
-            if z3.is_string_value(address):
-                machine.note_text(alternative.term, logic.text_of(address))
-            has_address = alternative.term == address
+        if isinstance(alternative, values.UnknownValue):
+            has_address = machine.guess(
+                alternative.reason, 'address', alternative, address
+            )
             parts.append(logic.conj(guard, has_address))
+            continue
+        own_address = alternative.as_term()
+        if own_address is None or not z3.is_string(own_address):
+            # Only an impossible port has no text as its address.
+            continue
+        if z3.is_string_value(address):
+            machine.note_text(own_address, logic.text_of(address))
+        has_address = where_same_port(machine, own_address, address)
+        parts.append(logic.conj(guard, has_address))
     return logic.disj(*parts)
+
+
+def where_same_port(
+    machine: machines.SymbolicMachine, one: logic.Term, other: logic.Term
+) -> logic.Formula:
+    """Return the formula that two texts name the same port.
+
+    Addresses of ports and known addresses are in lower case. Any other text of
+    the machine may be an address in capital letters, or the UUID of a port, by
+    which the engine finds the port too. For the solver this is a guess.
+    """
+    is_equal = logic.settled(one == other)
+    addresses = [
+        machine.cells['ports', str(index), 'address'].terms['text']
+        for index in range(cells.LONGEST)
+        if ('ports', str(index), 'address') in machine.cells
+    ]
+    are_addresses = all(
+        z3.is_string_value(text) or any(map(text.eq, addresses))
+        for text in (one, other)
+    )
+    if are_addresses:
+        return is_equal
+    is_guessed = machine.guess(
+        'a port by its UUID, or by an address in capital letters',
+        'same port',
+        one,
+        other,
+    )
+    # The search first assumes an address in lower case.
+    machine.likely[is_guessed.get_id()] = logic.negated(is_guessed)
+    return logic.disj(is_equal, is_guessed)
 
 
 def lose_value(

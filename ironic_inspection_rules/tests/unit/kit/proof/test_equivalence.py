@@ -119,3 +119,33 @@ class ApartTestCase(base.TestCase):
             rule(attribute('/extra/m/-/-', 'a')),
             machine(node={'extra': {}}),
         )
+
+    def test_a_port_has_the_address_that_a_rule_gives_it(self):
+        def written(value):
+            return rule(
+                port(MAC, '/address', NEW_MAC.upper()),
+                port(NEW_MAC, '/extra/tag', value),
+                conditions=[ONE_PORT],
+            )
+
+        ports = ({'address': MAC, 'extra': {}},)
+        self.check(written('a'), written('b'), machine(ports=ports))
+
+    def test_a_machine_may_name_a_port_in_capital_letters_or_by_its_uuid(self):
+        has_address = {'op': 'eq', 'args': ['{ports[0].address}', MAC]}
+        ports = ({'address': MAC, 'uuid': UUID, 'extra': {}},)
+        for port_id in (MAC.upper(), UUID):
+            has_id = {'op': 'eq', 'args': ['{inventory.x}', port_id]}
+            conditions = [ONE_PORT, has_address, has_id]
+
+            def written(value, conditions=conditions):
+                return rule(
+                    port('{inventory.x}', '/extra/tag', value),
+                    conditions=conditions,
+                )
+
+            self.check(
+                written('a'),
+                written('b'),
+                machine({'x': port_id}, ports=ports),
+            )
