@@ -406,6 +406,8 @@ _RULES = [
         'keep_revisions',
         default=100,
         min=1,
+        # Databases do not accept much higher numbers in a query.
+        max=2**31 - 1,
         help=_(
             'Number of revisions of the rule set that are kept: '
             'who changed which inspection rules, and what they '
@@ -440,6 +442,7 @@ _RULES = [
         'statistics_period',
         default=5.0,
         min=0.1,
+        max=_DAY,
         help=_(
             'Seconds after which a process writes what it has '
             'counted of the rules to the database.'

@@ -113,6 +113,21 @@ class OptionsTestCase(base.IronicTestCase):
                 **{name: bad},
             )
 
+    def test_what_a_timer_or_a_query_could_not_take_is_refused(self):
+        conf.register_opts(CONF)
+        for name, good, bad in (
+            ('statistics_period', 86400, 'inf'),
+            ('statistics_period', 86400, 1e12),
+            ('keep_revisions', 2**31 - 1, 10**20),
+        ):
+            self.config(group='inspection_rules', **{name: good})
+            self.assertRaises(
+                ValueError,
+                self.config,
+                group='inspection_rules',
+                **{name: bad},
+            )
+
     def test_what_is_no_number_is_refused_at_start(self):
         conf.register_opts(CONF)
         self.config(group='inspection_queue', reboot_throttle='nan')
