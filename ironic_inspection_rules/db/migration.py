@@ -195,8 +195,10 @@ def no_revision() -> exceptions.DatabaseNotReady:
     """Return the error for tables without a revision."""
     return exceptions.DatabaseNotReady(
         _(
-            'The tables of the inspection rules have no revision, as an '
-            'interrupted command leaves them, or a preview of release 1.0: %s'
+            'The tables of the inspection rules have no revision: wait if '
+            'another command makes them at this moment; otherwise an '
+            'interrupted command has left them, or a preview of release '
+            '1.0: %s'
         )
         % _how_to_recreate()
     )
