@@ -301,11 +301,11 @@ def where_same_port(
     )
     if are_addresses:
         return is_equal
+    # Sort both, because the guess is the same for either order.
     is_guessed = machine.guess(
         'a port by its UUID, or by an address in capital letters',
         'same port',
-        one,
-        other,
+        *sorted((one, other), key=z3.AstRef.get_id),
     )
     # The search first assumes an address in lower case.
     machine.likely[is_guessed.get_id()] = logic.negated(is_guessed)
