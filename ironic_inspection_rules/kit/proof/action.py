@@ -260,9 +260,7 @@ class Actions:
         runs = self._effects.end_where(when, broken)
         if call.op.plugin.FAILS:
             # The message is replaced by a number, equal for equal messages.
-            number = self._messages.number_of(
-                call.bound, self._rule_pass.rule, scope.roots
-            )
+            number = self._messages.number_of(call.bound, scope)
             self._effects.end(runs, number)
         else:
             self._rule_pass.lasts = logic.disj(self._rule_pass.lasts, runs)

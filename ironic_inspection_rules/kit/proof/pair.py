@@ -12,31 +12,20 @@ keeps whether the node has one trait *by name*. At ``('node', 'traits')``, a
 rule reads the whole list.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable
 import json
 import typing
 
-from ironic_inspection_rules.engine.language import effects
-from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.kit.proof import cell as cells
+from ironic_inspection_rules.kit.proof import expression
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 
 Machine = machines.SymbolicMachine
-Roots = typing.Mapping[str, values.Value]
-
-_WHOLE_BY_NAMES = {
-    cells.CAPABILITIES: cells.CAPABILITY_TEXT,
-    cells.TRAITS: ('node', 'traits'),
-}
-"""The place of the whole text or list, by the place of its entries by name."""
-
-_CHANGING_ROOTS = ('node', 'ports', 'plugin_data', 'item')
-"""Roots whose data rules may change. Two messages with the same text that read
-them may be different."""
 
 
 class Messages:
@@ -53,62 +42,26 @@ class Messages:
         self._kept: list[list[values.Value]] = []
 
     def number_of(
-        self,
-        args: typing.Mapping[str, typing.Any],
-        rule: model.Rule,
-        roots: Roots,
+        self, args: dict[str, typing.Any], scope: expression.Scope
     ) -> int:
         """Return the number of a message; equal messages have the same number.
 
         A proof compares the numbers, because messages such as ``{node.name} is
         too small`` may contain unknown data. Messages are equal if their
-        written texts are equal, and so are the data in them that rules may
-        change.
+        written texts are equal, and so are the values of the fields in them.
 
         :param args: the arguments of the action that fails the inspection.
-        :param rule: the rule of the action, whose variables the message may
-            read.
-        :param roots: the data when the action runs, by root.
+        :param scope: the data that the action reads.
         """
-        written: list[typing.Any] = [args]
-        # For "{node.name} is too small" this is ('node', ('name',)).
-        places = list(effects.places(written))
-        reads_vars = any(root == model.VARS for root, _steps in places)
-        if reads_vars:
-            # The variables are part of the text.
-            written.append(dict(rule.vars))
-            places = list(effects.places(written))
-        changing_places = [
-            (root, *steps) for root, steps in places if root in _CHANGING_ROOTS
+        values_read = [
+            expression.evaluate_field(field, scope)
+            for field in interpolation.fields(args)
         ]
-        # A message reads traits as a list, and capabilities as a text. Rules
-        # change them by name, so the values by name must be compared too.
-        places_by_name = _places_by_name(changing_places)
-        values_read = []
-        for root, *steps in (*changing_places, *places_by_name):
-            data = roots.get(root, values.NOTHING)
-            values_read.append(values.step(data, *steps))
-        key = json.dumps(written, default=str), values.fingerprint(values_read)
+        key = json.dumps(args), values.fingerprint(values_read)
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
             self._kept.append(values_read)
         return self._numbers[key]
-
-
-def _places_by_name(
-    places: Iterable[data_path.Path],
-) -> Iterator[data_path.Path]:
-    """Yield the places of traits and capabilities by name.
-
-    A proof keeps both in two forms. For ``node.traits``, which rules read as a
-    list, the place is :data:`.cell.TRAITS`, where rules add a trait by name.
-
-    :param places: the places that rules read, e.g. ``('node', 'traits')``.
-    """
-    for place in places:
-        for place_by_name, place_of_whole in _WHOLE_BY_NAMES.items():
-            if overlap(place, place_of_whole):
-                yield place_by_name
 
 
 def overlap(one: data_path.Path, other: data_path.Path) -> bool:

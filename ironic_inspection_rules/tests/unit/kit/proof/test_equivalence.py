@@ -50,14 +50,19 @@ class ApartTestCase(base.TestCase):
         super().setUp()
         self.useFixture(leisure.Leisure())
 
-    def parse(self, entry):
+    def parse(self, *entries):
         return repository.order(
-            [validation.parse({'uuid': UUID, **entry}, registry.installed())]
+            validation.parse(
+                {'uuid': f'{UUID[:-1]}{number}', **entry}, registry.installed()
+            )
+            for number, entry in enumerate(entries)
         )
 
     def check(self, one, other, *machines):
         """Hold the verdict about two rules against what the engine does."""
-        one_set, other_set = self.parse(one), self.parse(other)
+        self.check_sets(self.parse(one), self.parse(other), *machines)
+
+    def check_sets(self, one_set, other_set, *machines):
         engine = witness.Engine()
         for tells_apart in machines:
             self.assertTrue(engine.differs(one_set, other_set, tells_apart))
@@ -149,3 +154,13 @@ class ApartTestCase(base.TestCase):
                 written('b'),
                 machine({'x': port_id}, ports=ports),
             )
+
+    def test_a_message_has_the_variables_from_before_the_actions(self):
+        name = {'name': '{node.name}'}
+        renames = attribute('/name', 'a')
+        fails = {'op': 'fail', 'args': ['{vars.name}']}
+        self.check_sets(
+            self.parse(rule(renames, fails, vars=name)),
+            self.parse(rule(renames, priority=5), rule(fails, vars=name)),
+            machine(node={'name': 'b'}),
+        )
