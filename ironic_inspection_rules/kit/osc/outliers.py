@@ -192,16 +192,21 @@ def _learn_rules(
     :returns: rules in mode ``audit``, as in a rule file.
     """
 
-    def read_reduced(machine: str) -> norm_rules.Reduced:
+    def read_reduced(machine: str) -> norm_rules.Reduced | None:
+        try:
+            data = node_client.inventory(baremetal, uuid_by_machine[machine])
+        except sdk_exceptions.NotFoundException:
+            # The node has been deleted since its sketch was read.
+            return None
         # Only keep the part of the inventory from which rules are learned.
-        data = node_client.inventory(baremetal, uuid_by_machine[machine])
         return norm_rules.reduce(_as_facts(data), peer_fields)
 
     norms = norm_rules.Norms(result)
     normal_machines = norms.machines
     all_reduced = threads.map(read_reduced, normal_machines, _('Learning'))
     for machine, reduced in zip(normal_machines, all_reduced, strict=True):
-        norms.add(machine, reduced)
+        if reduced is not None:
+            norms.add(machine, reduced)
     return norms.rules()
 
 

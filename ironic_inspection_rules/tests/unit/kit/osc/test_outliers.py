@@ -116,6 +116,20 @@ class OutliersTestCase(base.TestCase):
             command.get_parser('openstack').parse_args(['driver=typo']),
         )
 
+    def test_a_node_that_is_deleted_meanwhile_is_not_learnt_from(self):
+        path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
+        self.answer()
+        gone = (404, {'error_message': 'no such node'})
+        inventory = ('GET', '/nodes/u-m03/inventory')
+        first_answer = self.ironic.routes[inventory]
+        self.ironic.routes[inventory] = [first_answer, gone]
+        command = outliers.ShowOutliers(self.app, None)
+        parser = command.get_parser('openstack')
+        status = command.take_action(parser.parse_args(['--learn', path]))
+        self.assertEqual(0, status)
+        with open(path, encoding='utf-8') as stream:
+            self.assertTrue(yaml.safe_load(stream))
+
     def test_what_is_normal_is_learnt(self):
         self.machines['m03']['inventory']['cpu']['count'] = 4
         path = self.useFixture(fixtures.TempDir()).join('rules.yaml')
