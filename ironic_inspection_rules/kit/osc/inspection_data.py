@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
-import requests
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
@@ -95,34 +94,22 @@ class ExportInspectionData(command.BaremetalCommand):
         """Write the data of the selected nodes to the directory.
 
         :raises: CommandError if the directory has files and ``--force`` is not
-            given, if the key cannot be used, or if a file cannot be read or
-            written.
+            given, or if the key cannot be used.
+        :raises: OSError if a file cannot be read or written.
         """
         selection = node_selection.NodeSelection.parse(parsed_args.filters)
-        try:
-            anonymizer = _build_anonymizer(parsed_args)
-            directory = pathlib.Path(parsed_args.directory)
-            directory.mkdir(parents=True, exist_ok=True)
-            # With --force the directory is not listed, because the user may be
-            # allowed to write to it, but not to read it.
-            if not parsed_args.force and any(directory.iterdir()):
-                raise osc_exceptions.CommandError(
-                    _(
-                        '%s is not empty: name another directory, or add '
-                        '--force'
-                    )
-                    % directory
-                )
-            with parallel.interruptible(self.app.stderr, _('Interrupted')):
-                self._export(
-                    selection, anonymizer, directory, parsed_args.jobs
-                )
-        except requests.RequestException:
-            # This is an OSError as well, but it is about an answer of Ironic,
-            # and not about a file. The base class knows its message.
-            raise
-        except OSError as exc:
-            raise osc_exceptions.CommandError(str(exc)) from exc
+        anonymizer = _build_anonymizer(parsed_args)
+        directory = pathlib.Path(parsed_args.directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        # With --force the directory is not listed, because the user may be
+        # allowed to write to it, but not to read it.
+        if not parsed_args.force and any(directory.iterdir()):
+            raise osc_exceptions.CommandError(
+                _('%s is not empty: name another directory, or add --force')
+                % directory
+            )
+        with parallel.interruptible(self.app.stderr, _('Interrupted')):
+            self._export(selection, anonymizer, directory, parsed_args.jobs)
 
     def _export(
         self,
