@@ -23,6 +23,7 @@ from oslo_utils import timeutils
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.client import inspection_request
+from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.client import node
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.machine import machine_file
@@ -408,6 +409,9 @@ def _require_queue(baremetal: Any) -> None:
         # allowed to reapply.
         return
     except sdk_exceptions.NotFoundException as exc:
+        if not inspection_rule.has_plugin(baremetal):
+            # The base class of all commands reports what is missing.
+            raise
         raise osc_exceptions.CommandError(
             _(
                 'Reapplying needs durable inspection: set '

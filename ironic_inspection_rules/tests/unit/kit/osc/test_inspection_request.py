@@ -337,9 +337,23 @@ class ReapplyInspectionRulesTestCase(base.TestCase):
 
     def test_without_the_queue_no_node_is_asked(self):
         self.ironic.routes[LIST] = (404, {'error_message': 'off'})
+        self.ironic.routes['GET', '/traits'] = (200, {'traits': []})
         error = self.assertRaises(osc_exceptions.CommandError, self.reapply)
         self.assertIn('[inspection_queue]enabled', str(error))
-        self.assertEqual([LIST], [call[:2] for call in self.ironic.calls])
+        self.assertEqual(
+            [LIST, ('GET', '/traits')],
+            [call[:2] for call in self.ironic.calls],
+        )
+
+    def test_without_the_plugin_the_queue_is_not_the_reason(self):
+        self.ironic.routes[LIST] = (404, {'error_message': 'off'})
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': []})
+        command = inspection_request.ReapplyInspectionRules(self.app, None)
+        parsed_args = command.get_parser('openstack').parse_args(['--nodes'])
+        error = self.assertRaises(
+            osc_exceptions.CommandError, command.run, parsed_args
+        )
+        self.assertIn('[api]middleware = inspection-rules', str(error))
 
     def test_who_may_not_see_requests_may_still_reapply(self):
         self.ironic.routes[LIST] = (403, {'error_message': 'no'})
