@@ -469,6 +469,7 @@ def list_items(
     name: str,
     query: dict[str, Any],
     required_in_items: Sequence[str] = (),
+    microversion: str = MICROVERSION,
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a collection, page by page.
 
@@ -479,6 +480,7 @@ def list_items(
     :param name: the name of the list in the answer, e.g. ``nodes``.
     :param query: the query parameters of every page; None means not given.
     :param required_in_items: members that each item must have.
+    :param microversion: the minimum version of the API that supports the call.
     :raises: the same as :func:`call`; also Invalid if a page names itself as
         the next page, because the loop would never end.
     """
@@ -491,6 +493,7 @@ def list_items(
             required_member=name,
             is_list=True,
             required_in_items=required_in_items,
+            microversion=microversion,
             params=parameters,
         )
         yield from page[name]

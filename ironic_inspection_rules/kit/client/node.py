@@ -7,22 +7,38 @@ from typing import Any
 
 from ironic_inspection_rules.kit.client import http
 
+# Ironic fails if these fields of a list of nodes are requested by name.
+_ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
+
 
 def nodes(
-    baremetal, filters: Mapping[str, str], fields: Sequence[str]
+    baremetal,
+    filters: Mapping[str, str],
+    fields: Sequence[str],
+    microversion: str = http.MICROVERSION,
 ) -> Iterator[dict[str, Any]]:
     """Yield nodes, page by page.
 
     :param filters: filters of ``GET /v1/nodes``, including filters by trait.
-    :param fields: the names of the fields to return; the first field must be
-        in every answer.
+    :param fields: the names of the fields to return. The nodes have all their
+        fields if Ironic does not return one of these on request.
+    :param microversion: the version of the API that has these fields, or
+        ``latest``.
     """
+    path = '/nodes'
+    query = {**filters, 'fields': ','.join(fields)}
+    required_field = fields[0]
+    if _ONLY_IN_DETAIL.intersection(fields):
+        path = '/nodes/detail'
+        query = dict(filters)
+        required_field = 'uuid'
     return http.list_items(
         baremetal,
-        '/nodes',
+        path,
         name='nodes',
-        query={**filters, 'fields': ','.join(fields)},
-        required_in_items=fields[:1],
+        query=query,
+        required_in_items=[required_field],
+        microversion=microversion,
     )
 
 

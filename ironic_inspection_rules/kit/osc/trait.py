@@ -7,20 +7,16 @@ A trait is a property of a node that Nova matches with flavors, e.g.
 lists traits, and the number of nodes that have each of them.
 """
 
-from typing import Any
-
 from ironicclient.v1 import resource_fields
 from osc_lib import exceptions
 from osc_lib.cli import format_columns
 
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import node
 from ironic_inspection_rules.kit.client import trait
 from ironic_inspection_rules.kit.osc import command
 
 _FIELDS = ('uuid', 'name', 'provision_state', 'traits')
-
-# Ironic fails if these fields of a list of nodes are requested by name.
-_ONLY_IN_DETAIL = frozenset(['allocation_uuid', 'chassis_uuid', 'conductor'])
 
 
 class FindNodes(command.Lister):
@@ -63,27 +59,27 @@ class FindNodes(command.Lister):
         :raises: CommandError if no trait is given, because the list would have
             all nodes.
         """
-        filters = {
-            'traits': parsed_args.trait,
-            'traits_any': parsed_args.trait_any,
-            'not_traits': parsed_args.not_trait,
-            'not_traits_any': parsed_args.not_trait_any,
-        }
-        if not any(filters.values()):
+        filters = {}
+        for name, traits in (
+            ('traits', parsed_args.trait),
+            ('traits-any', parsed_args.trait_any),
+            ('not-traits', parsed_args.not_trait),
+            ('not-traits-any', parsed_args.not_trait_any),
+        ):
+            if traits:
+                filters[name] = ','.join(traits)
+        if not filters:
             raise exceptions.CommandError(
                 _('Give at least one trait to look for.')
             )
         fields = parsed_args.fields or list(_FIELDS)
-        # Ask only for the wanted fields. If Ironic does not return one of them
-        # on request, ask for all fields instead.
-        parameters: dict[str, Any] = {'fields': fields}
-        if _ONLY_IN_DETAIL.intersection(fields):
-            parameters = {'details': True}
+        # Only the latest version of the API has all fields that may be chosen.
+        nodes = node.nodes(
+            self.baremetal, filters, fields, microversion='latest'
+        )
         rows = []
-        for node in trait.nodes(self.baremetal, **filters, **parameters):
-            # Use Ironic's names of fields, e.g. "uuid". The SDK calls it "id".
-            values = node.to_dict(original_names=True)
-            rows.append([_as_cell(values.get(field)) for field in fields])
+        for found in nodes:
+            rows.append([_as_cell(found.get(field)) for field in fields])
         titles = resource_fields.Resource(fields).labels
         return titles, rows
 

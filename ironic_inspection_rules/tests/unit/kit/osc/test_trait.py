@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import fixtures
-from openstack.baremetal.v1 import node
 from osc_lib import exceptions
 from osc_lib.cli import format_columns
 
@@ -9,39 +7,41 @@ from ironic_inspection_rules.kit.osc import trait
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
-NODES = [
-    node.Node(name='one', traits=['CUSTOM_A', 'CUSTOM_B'], is_maintenance=True)
-]
+NODE = {
+    'uuid': '9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c10',
+    'name': 'one',
+    'provision_state': 'manageable',
+    'traits': ['CUSTOM_A', 'CUSTOM_B'],
+    'maintenance': True,
+    'conductor': 'host',
+    'health': 'OK',
+    'inspection_finished_at': '2026-01-31T10:00:00+00:00',
+}
 
 
 class CommandTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        self.asked = {}
-        for name, answer in (
-            ('nodes', NODES),
-            ('traits', [{'name': 'CUSTOM_A', 'nodes': 3}]),
-        ):
-            self.useFixture(
-                fixtures.MonkeyPatch(
-                    f'ironic_inspection_rules.kit.client.trait.{name}',
-                    self.answering(answer),
-                )
-            )
-
-    def answering(self, answer):
-        def function(baremetal, **query):
-            self.asked = query
-            return answer
-
-        return function
+        self.ironic = fakes.Ironic()
+        self.ironic.routes['GET', '/nodes'] = (200, {'nodes': [NODE]})
+        self.ironic.routes['GET', '/nodes/detail'] = (200, {'nodes': [NODE]})
+        self.ironic.routes['GET', '/traits'] = (
+            200,
+            {'traits': [{'name': 'CUSTOM_A', 'nodes': 3}]},
+        )
 
     def run_command(self, command, *arguments):
-        app = fakes.App()
+        app = fakes.App(self.ironic)
         instance = command(app, None)
         parsed = instance.get_parser('openstack').parse_args(arguments)
         columns, rows = instance.take_action(parsed)
         return tuple(columns), [tuple(row) for row in rows]
+
+    def query(self, path):
+        """Return the parameters of the only request, which has this path."""
+        [(_method, path_of_request, arguments)] = self.ironic.calls
+        self.assertEqual(path, path_of_request)
+        return arguments['params']
 
 
 class FindNodesTestCase(CommandTestCase):
@@ -60,10 +60,16 @@ class FindNodesTestCase(CommandTestCase):
             '--not-trait-any',
             'F',
         )
-        self.assertEqual(['A', 'B', 'C'], self.asked['traits'])
-        self.assertEqual(['D'], self.asked['traits_any'])
-        self.assertEqual(['E'], self.asked['not_traits'])
-        self.assertEqual(['F'], self.asked['not_traits_any'])
+        self.assertEqual(
+            {
+                'traits': 'A,B,C',
+                'traits-any': 'D',
+                'not-traits': 'E',
+                'not-traits-any': 'F',
+                'fields': 'uuid,name,provision_state,traits',
+            },
+            self.query('/nodes'),
+        )
 
     def test_traits_are_shown(self):
         columns, rows = self.run_command(trait.FindNodes, '--trait', 'A')
@@ -73,16 +79,13 @@ class FindNodesTestCase(CommandTestCase):
         self.assertEqual(
             [
                 (
-                    None,
+                    NODE['uuid'],
                     'one',
-                    None,
+                    'manageable',
                     format_columns.ListColumn(['CUSTOM_A', 'CUSTOM_B']),
                 )
             ],
             rows,
-        )
-        self.assertEqual(
-            ['uuid', 'name', 'provision_state', 'traits'], self.asked['fields']
         )
 
     def test_fields_can_be_chosen(self):
@@ -98,18 +101,29 @@ class FindNodesTestCase(CommandTestCase):
             ),
         )
 
+    def test_fields_that_openstacksdk_does_not_know_are_shown(self):
+        _columns, rows = self.run_command(
+            trait.FindNodes,
+            '--trait',
+            'A',
+            '--fields',
+            'inspection_finished_at',
+            'health',
+        )
+        self.assertEqual([(NODE['inspection_finished_at'], 'OK')], rows)
+
     def test_fields_that_ironic_computes_need_details(self):
-        self.run_command(
+        _columns, rows = self.run_command(
             trait.FindNodes, '--trait', 'A', '--fields', 'name', 'conductor'
         )
-        self.assertTrue(self.asked['details'])
-        self.assertNotIn('fields', self.asked)
+        self.assertEqual([('one', 'host')], rows)
+        self.assertEqual({'traits': 'A'}, self.query('/nodes/detail'))
 
     def test_without_a_trait_nothing_is_asked_for(self):
         self.assertRaises(
             exceptions.CommandError, self.run_command, trait.FindNodes
         )
-        self.assertEqual({}, self.asked)
+        self.assertEqual([], self.ironic.calls)
 
 
 class ListTraitsTestCase(CommandTestCase):
@@ -118,10 +132,16 @@ class ListTraitsTestCase(CommandTestCase):
             (('Name', 'Nodes'), [('CUSTOM_A', 3)]),
             self.run_command(trait.ListTraits),
         )
-        self.assertEqual({'name': None, 'associated': None}, self.asked)
+        self.assertEqual({}, self.query('/traits'))
 
     def test_some_are_asked_for(self):
-        self.run_command(trait.ListTraits, '--name', 'in:A', '--associated')
-        self.assertEqual({'name': 'in:A', 'associated': True}, self.asked)
-        self.run_command(trait.ListTraits, '--unassociated')
-        self.assertEqual({'name': None, 'associated': False}, self.asked)
+        for words, query in (
+            (
+                ('--name', 'in:A', '--associated'),
+                {'name': 'in:A', 'associated': True},
+            ),
+            (('--unassociated',), {'associated': False}),
+        ):
+            self.ironic.calls.clear()
+            self.run_command(trait.ListTraits, *words)
+            self.assertEqual(query, self.query('/traits'))
