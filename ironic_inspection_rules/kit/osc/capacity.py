@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import math
 from typing import Any, TextIO
 
-from keystoneauth1 import exceptions as auth_exceptions
-from openstack import exceptions as sdk_exceptions
 from openstack.compute.v2 import flavor as compute_flavor
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.kit.client import http
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.terminal import table
 from ironic_inspection_rules.kit.trial.fleet import capacity
@@ -161,10 +160,7 @@ def _list_nova_flavors(command: Any) -> list[Any]:
         compute = command.app.client_manager.sdk_connection.compute
         # This is the first microversion with extra specs in the list.
         return list(compute_flavor.Flavor.list(compute, microversion='2.61'))
-    except (
-        sdk_exceptions.SDKException,
-        auth_exceptions.ClientException,
-    ) as exc:
+    except http.REQUEST_ERRORS as exc:
         # Errors of the SDK have Nova's message in "details". Their str()
         # would start with the class, the status and the URL.
         reason = getattr(exc, 'details', None) or exc

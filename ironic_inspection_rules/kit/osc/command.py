@@ -20,7 +20,6 @@ from osc_lib import exceptions as osc_exceptions
 
 # python-ironicclient has the same base classes, but not before release 6.1.
 from osc_lib.command import command
-import requests
 
 from ironic_inspection_rules import escapes
 from ironic_inspection_rules.i18n import _
@@ -183,19 +182,9 @@ def _message_for_user(error: Exception) -> str:
     A defect of a command may raise the same errors, so the message names this
     reason, too.
 
-    The message also says so if an answer is not JSON. For all other errors, it
-    is the text of the error.
+    For all other errors, the message is the text of the error.
     """
     reason = escapes.escaped(str(error))
-    if isinstance(error, requests.JSONDecodeError):
-        # The error does not have the URL, so the message cannot name it.
-        return (
-            _(
-                'An answer is no JSON (%s): check the endpoint of the bare '
-                'metal service'
-            )
-            % reason
-        )
     # Only this package looks up members of answers, so a KeyError of a library
     # is about something else.
     if isinstance(error, KeyError) and _is_raised_here(error):

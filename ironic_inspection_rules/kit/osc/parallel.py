@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 from keystoneauth1 import exceptions as auth_exceptions
 from openstack import exceptions as sdk_exceptions
-import requests
 from rich import progress as rich_progress
 import tenacity
 
@@ -137,8 +136,8 @@ class RequestThreads:
 def is_transient(failure: BaseException) -> bool:
     """Return whether the same request may succeed later.
 
-    This holds for some statuses, e.g. 503, if the connection fails, and if the
-    body of an answer is not JSON. It does not hold for an invalid certificate.
+    This holds for some statuses, e.g. 503, and if the connection fails. It
+    does not hold for an invalid certificate.
 
     :param failure: the error of a request.
     """
@@ -148,10 +147,7 @@ def is_transient(failure: BaseException) -> bool:
         # This is a subclass of ConnectionError, but the certificate will be
         # refused again.
         return False
-    return isinstance(
-        failure,
-        (auth_exceptions.ConnectionError, requests.exceptions.JSONDecodeError),
-    )
+    return isinstance(failure, auth_exceptions.ConnectionError)
 
 
 def add_jobs(parser: Any) -> None:

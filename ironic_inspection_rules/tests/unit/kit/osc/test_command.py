@@ -145,26 +145,6 @@ class ErrorTestCase(base.TestCase):
             'No API of Ironic is at /nodes/one/inspection_runs', told
         )
 
-    def test_no_json_for_the_sdk_is_said_to_be_none(self):
-        def fail(_command, _parsed_args):
-            json_answer = requests.Response()
-            json_answer._content = b'<html>'
-            json_answer.json()
-
-        self.useFixture(
-            fixtures.MonkeyPatch(
-                'ironic_inspection_rules.kit.osc.trait.FindNodes.take_action',
-                fail,
-            )
-        )
-        command = trait.FindNodes(fakes.App(), None)
-        error = self.assertRaises(
-            osc_exceptions.CommandError,
-            command.run,
-            command.get_parser('openstack').parse_args(['--trait', 'A']),
-        )
-        self.assertIn('check the endpoint', str(error))
-
     def test_an_answer_that_is_no_json_is_said_to_be_none(self):
         app = fakes.App()
         answer = requests.Response()

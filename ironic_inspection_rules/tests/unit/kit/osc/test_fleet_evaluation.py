@@ -8,6 +8,7 @@ import pathlib
 import fixtures
 from openstack.compute.v2 import flavor as sdk_flavor
 from osc_lib import exceptions as osc_exceptions
+import requests
 import yaml
 
 from ironic_inspection_rules import exceptions
@@ -781,6 +782,27 @@ class EvaluateNodesTestCase(base.TestCase):
         bm, half = self.printed()['capacity']
         self.assertIsNone(bm['problem'])
         self.assertIn('VCPU=4', half['problem'])
+
+    def test_an_answer_of_nova_that_is_no_json_is_blamed_on_nova(self):
+        def fail(_class, _compute, microversion):
+            answer = requests.Response()
+            answer._content = b'<html>'
+            answer.json()
+
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'openstack.compute.v2.flavor.Flavor.list', fail
+            )
+        )
+        self.app.cloud.compute = 'compute'
+        error = self.assertRaises(
+            osc_exceptions.CommandError,
+            self.evaluate,
+            '--nodes',
+            '--flavors',
+            'nova',
+        )
+        self.assertIn('The flavors of the compute service', str(error))
 
     def test_no_flavors_of_bare_metal_are_told(self):
         self.useFixture(
