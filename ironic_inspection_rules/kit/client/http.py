@@ -76,8 +76,8 @@ def call(
     :param required_member: a member that the answer must have, e.g. ``nodes``.
     :param is_list: whether the required member must be a list of objects.
     :param required_in_items: members that each of these objects must have.
-    :param sufficient_members: members that only an answer of Ironic has. If
-        the answer has one of them, the required member may be missing.
+    :param sufficient_members: members that only an answer of Ironic has. An
+        answer with one of them passes without the other checks.
     :param microversion: the minimum version of the API that supports the call.
     :param kwargs: further arguments of the request for keystoneauth, e.g.
         ``json`` or ``params``.
@@ -88,13 +88,21 @@ def call(
     response = _send(
         baremetal, method, path, microversion=microversion, **kwargs
     )
-    return _read_members(
-        response,
-        required_member=required_member,
-        is_list=is_list,
-        required_in_items=required_in_items,
-        sufficient_members=sufficient_members,
-    )
+    try:
+        answer = response.json()
+    except ValueError:
+        # The answer is not JSON. The error is raised below.
+        answer = None
+    is_object = isinstance(answer, dict)
+    if is_object and any(name in answer for name in sufficient_members):
+        return answer
+    if not is_object or required_member not in answer:
+        raise _unexpected_answer(
+            response, required_member, _describe_answer(response)
+        )
+    if is_list:
+        _check_items(response, required_member, answer, required_in_items)
+    return answer
 
 
 def delete(baremetal, path: str) -> None:
@@ -168,56 +176,37 @@ def _send(
     return response
 
 
-def _read_members(
+def _check_items(
     response: Any,
-    required_member: str,
-    is_list: bool = False,
-    required_in_items: Sequence[str] = (),
-    sufficient_members: Sequence[str] = (),
-) -> dict[str, Any]:
-    """Return the members of an answer, and check that it comes from Ironic.
+    list_name: str,
+    answer: dict[str, Any],
+    required_in_items: Sequence[str],
+) -> None:
+    """Check that a member of an answer is a list of the expected objects.
 
-    For example, ``{"nodes": [{"uuid": ...}], "next": ...}`` passes if
-    ``nodes`` is the required member and ``uuid`` is required in its items.
-
-    :param required_member: a member that the answer must have.
-    :param is_list: whether the required member must be a list of objects.
-    :param required_in_items: members that each of these objects must have.
-    :param sufficient_members: members that only an answer of Ironic has. An
-        answer with one of them passes without the other checks.
-    :raises: Invalid if the answer is not a JSON object, lacks a required
-        member, or has no list of objects.
+    :param list_name: the name of the member.
+    :param required_in_items: members that each object must have.
+    :raises: Invalid if the member is no list of objects, or if an object lacks
+        a required member.
     """
-    try:
-        answer = response.json()
-    except ValueError:
-        # The answer is not JSON. The error is raised below.
-        answer = None
-    if not isinstance(answer, dict):
+    items = answer[list_name]
+    are_objects = isinstance(items, list) and all(
+        isinstance(item, dict) for item in items
+    )
+    if not are_objects:
         raise _unexpected_answer(
-            response, required_member, _describe_answer(response)
+            response, list_name, _('has no list of objects')
         )
-    if any(name in answer for name in sufficient_members):
-        return answer
-    if required_member not in answer:
-        raise _unexpected_answer(
-            response, required_member, _describe_answer(response)
-        )
-    if is_list and not _is_list_of_objects(answer[required_member]):
-        raise _unexpected_answer(
-            response, required_member, _('has no list of objects')
-        )
-    for required_in_item in required_in_items:
-        for item in answer[required_member]:
+    for item in items:
+        for required_in_item in required_in_items:
             if required_in_item in item:
                 continue
             # For example: has an item of "nodes" that has the members "name".
             description = _('has an item of "%(list)s" that %(item)s') % {
-                'list': required_member,
+                'list': list_name,
                 'item': _describe_value(item),
             }
             raise _unexpected_answer(response, required_in_item, description)
-    return answer
 
 
 def _unexpected_answer(
@@ -293,13 +282,6 @@ def _describe_value(value: Any) -> str:
 def _quote(text: str) -> str:
     """Return the beginning of a text in quotes, on one line."""
     return json.dumps(text[:_MAX_QUOTE_LENGTH], ensure_ascii=False)
-
-
-def _is_list_of_objects(value: Any) -> bool:
-    """Return whether a JSON value is a list that contains only objects."""
-    if not isinstance(value, list):
-        return False
-    return all(isinstance(item, dict) for item in value)
 
 
 def call_with_large_body(
