@@ -179,8 +179,7 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
     The error has a line per flavor that would lose more than the limit, e.g.
     ``big: 20.0 % of 10; 2 by Note vendors: rack1-07, rack1-08``.
 
-    :param counts: the counts of all flavors, with names of rules instead of
-        UUIDs.
+    :param counts: the counts of all flavors, see :func:`name_rules`.
     :param max_percent: the percentage of its nodes that a flavor may lose.
     :raises: CommandError if a flavor would lose more.
     """
@@ -190,9 +189,7 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
             continue
         # For example, 10 nodes for {'free': 3, 'in_use': 7}.
         nodes_before = sum(flavor_counts['before'].values())
-        # The counts have names of rules, so there are no UUIDs to replace.
-        no_names: dict[str, str] = {}
-        causes = '; '.join(_cause_lines(flavor_counts['lost'], no_names))
+        causes = '; '.join(_cause_lines(flavor_counts['lost']))
         lines_about_flavors.append(
             _('%(flavor)s: %(percent).1f %% of %(nodes)d; %(why)s')
             % {
@@ -216,8 +213,30 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
     )
 
 
+def name_rules(
+    counts: Sequence[JsonObject], names: Mapping[str, str | None]
+) -> list[JsonObject]:
+    """Return counts with the names of rules instead of their UUIDs.
+
+    :param counts: the counts of all flavors.
+    :param names: the names of rules by UUID. A rule without a name keeps its
+        UUID.
+    """
+    named = []
+    for flavor_counts in counts:
+        nodes_by_member = {}
+        for member in ('lost', 'gained'):
+            nodes = []
+            for node in flavor_counts[member]:
+                rules = [names.get(uuid) or uuid for uuid in node['rules']]
+                nodes.append({**node, 'rules': rules})
+            nodes_by_member[member] = nodes
+        named.append({**flavor_counts, **nodes_by_member})
+    return named
+
+
 def report_lines(
-    counts: Sequence[JsonObject], names: Mapping[str, str], output: TextIO
+    counts: Sequence[JsonObject], output: TextIO
 ) -> Iterator[str]:
     """Yield the report of ``--flavors``: a table, and lines below it.
 
@@ -226,9 +245,7 @@ def report_lines(
     below name the flavors that no node can take, and the extra specs of
     flavors that were ignored.
 
-    :param counts: the counts of all flavors.
-    :param names: the names of rules by UUID; empty if ``counts`` has names
-        instead of UUIDs.
+    :param counts: the counts of all flavors, see :func:`name_rules`.
     :param output: the stream for the report. If it is a terminal, the table is
         fitted to its width.
     """
@@ -239,7 +256,7 @@ def report_lines(
                 flavor_counts['name'],
                 _before_and_after(flavor_counts, capacity.FREE),
                 _before_and_after(flavor_counts, capacity.IN_USE),
-                '\n'.join(_cause_lines(flavor_counts['lost'], names)),
+                '\n'.join(_cause_lines(flavor_counts['lost'])),
             ]
         )
     yield table.render(
@@ -275,24 +292,21 @@ def _before_and_after(flavor_counts: JsonObject, use: str) -> str:
     return f'{before} → {after}'
 
 
-def _cause_lines(
-    lost: Sequence[JsonObject], names: Mapping[str, str]
-) -> Iterator[str]:
+def _cause_lines(lost: Sequence[JsonObject]) -> Iterator[str]:
     """Yield lines that say because of which rules a flavor loses nodes.
 
     Nodes that are lost because of the same rules share a line, e.g. ``2 by
     Note vendors, Tag GPUs: rack1-07, rack1-08``. The line with the most nodes
     comes first.
 
-    :param lost: the lost nodes, with ``name``, ``uuid`` and ``rules``.
-    :param names: the names of rules by UUID. A UUID that has no name is shown
-        itself.
+    :param lost: the lost nodes, with ``name``, ``uuid`` and the names of
+        ``rules``.
     """
     # The names of nodes, by the joined names of rules: {'Note vendors, Tag
     # GPUs': ['rack1-07', 'rack1-08']}.
     nodes_by_rules = collections.defaultdict(list)
     for node in lost:
-        rules = ', '.join(names.get(uuid) or uuid for uuid in node['rules'])
+        rules = ', '.join(node['rules'])
         nodes_by_rules[rules].append(node['name'] or node['uuid'])
 
     def count_nodes(rules: str) -> int:

@@ -536,9 +536,8 @@ def _print_tables(result: JsonObject, output: TextIO) -> None:
         rule_names = {
             rule['uuid']: _rule_name(rule) for rule in totals['rules']
         }
-        parts += capacity_options.report_lines(
-            result['capacity'], rule_names, output
-        )
+        counts = capacity_options.name_rules(result['capacity'], rule_names)
+        parts += capacity_options.report_lines(counts, output)
     output.write('\n'.join(parts) + '\n')
 
 

@@ -112,7 +112,7 @@ class _Planned:
     rules: Sequence[Any]
     tables: dict[str, Any] | None
     plan: rule_set.Plan
-    capacity: Sequence[dict[str, Any]] | None
+    capacity: Sequence[capacity_options.JsonObject] | None
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
@@ -153,7 +153,7 @@ def _count_capacity(
     files: file_set.RuleFiles,
     plan: rule_set.Plan,
     prune: bool,
-) -> list[dict[str, Any]]:
+) -> list[capacity_options.JsonObject]:
     """Count the nodes that can take each flavor, now and with the files.
 
     Ironic tries the rules on all nodes, and changes nothing.
@@ -187,13 +187,9 @@ def _count_capacity(
     description_by_uuid = {}
     for rule in (*plan.in_force, *rules):
         description_by_uuid[rule['uuid']] = rule.get('description')
-    counts = fleet_capacity.as_list()
-    for flavor_counts in counts:
-        for node in (*flavor_counts['lost'], *flavor_counts['gained']):
-            node['rules'] = [
-                description_by_uuid.get(uuid) or uuid for uuid in node['rules']
-            ]
-    return counts
+    return capacity_options.name_rules(
+        fleet_capacity.as_list(), description_by_uuid
+    )
 
 
 def as_json(
@@ -247,11 +243,7 @@ def _print_plan(planned: _Planned, stream: Any) -> None:
     if plan.tables:
         table.print_diff(table_change.plan_lines(plan.tables), stream)
     if planned.capacity is not None:
-        # The counts have names of rules, so there are no UUIDs to replace.
-        no_names: dict[str, str] = {}
-        for line in capacity_options.report_lines(
-            planned.capacity, no_names, stream
-        ):
+        for line in capacity_options.report_lines(planned.capacity, stream):
             stream.write(f'{line}\n')
 
 
