@@ -41,11 +41,14 @@ class MachineVersion(NamedTuple):
     """A kept inventory of a machine, which can be read from Ironic.
 
     :ivar machine: the name of the machine, as in findings.
+    :ivar number: the number of newer inspections that are kept, so the newest
+        has the number 0.
     :ivar uuid: the UUID of the inventory.
     :ivar time: the time of the inspection in ISO 8601 format.
     """
 
     machine: str
+    number: int
     uuid: str
     time: str
 
@@ -213,8 +216,6 @@ def _learn_rules(
 class _History:
     """The earlier inspections of machines, to find out when findings began.
 
-    The inspections of a machine are numbered from the newest, which is 0.
-
     :param peer_fields: the paths of ``--by``. Only machines with equal values
         there are peers.
     :param uuid_by_machine: the UUIDs of nodes by the names of their machines.
@@ -256,55 +257,47 @@ class _History:
         versions_by_machine = dict(zip(machines, all_versions, strict=True))
         searches = {}
         for outlier in result.findings:
-            count = len(versions_by_machine[outlier.machine])
-            searches[outlier.identity] = _BinarySearch(count)
+            versions = versions_by_machine[outlier.machine]
+            searches[outlier.identity] = _BinarySearch(
+                outlier.machine, versions
+            )
         while True:
             # Choose one inspection per machine. If several findings of a
             # machine need different inspections, the first finding chooses,
             # and the others have their turn in a later round.
-            number_by_machine: dict[str, int] = {}
-            for identity, search in searches.items():
-                number = search.next_number()
-                if number is not None:
-                    number_by_machine.setdefault(_machine_of(identity), number)
-            if not number_by_machine:
+            version_by_machine: dict[str, MachineVersion] = {}
+            for search in searches.values():
+                version = search.next_version()
+                if version is not None:
+                    version_by_machine.setdefault(search.machine, version)
+            if not version_by_machine:
                 # All searches have ended.
                 break
-            self._check_inspections(
-                fleet, versions_by_machine, searches, number_by_machine
-            )
+            self._check_inspections(fleet, searches, version_by_machine)
         first_times = {}
         for identity, search in searches.items():
-            if search.newest_normal is None:
-                # All inspections show the finding.
-                continue
-            versions = versions_by_machine[_machine_of(identity)]
-            first_times[identity] = versions[search.oldest_odd].time
+            if search.first_time is not None:
+                first_times[identity] = search.first_time
         return first_times
 
     def _check_inspections(
         self,
         fleet: peers.Peers,
-        versions_by_machine: Mapping[str, Sequence[MachineVersion]],
         searches: Mapping[Identity, '_BinarySearch'],
-        number_by_machine: Mapping[str, int],
+        version_by_machine: Mapping[str, MachineVersion],
     ) -> None:
         """Compare one earlier inspection per machine with the peers of today.
 
         The searches record which findings these inspections show.
 
         :param fleet: all machines as they are today.
-        :param versions_by_machine: the inspections, the newest first.
         :param searches: the searches by finding; they are changed.
-        :param number_by_machine: the number of the inspection to check; there
-            is none for a machine whose searches have ended.
+        :param version_by_machine: the inspections to check; there is none for
+            a machine whose searches have ended.
         """
-        versions_to_check = []
-        for machine, number in number_by_machine.items():
-            versions_to_check.append(versions_by_machine[machine][number])
         sketches = self._threads.map(
             self._read_earlier_sketch,
-            versions_to_check,
+            list(version_by_machine.values()),
             _('Comparing earlier inspections'),
         )
         earlier_by_machine = {}
@@ -318,15 +311,15 @@ class _History:
             outlier.identity for outlier in earlier_result.findings
         }
         for identity, search in searches.items():
-            machine = _machine_of(identity)
-            if machine not in number_by_machine:
+            version = version_by_machine.get(search.machine)
+            if version is None:
                 continue
-            number = number_by_machine[machine]
-            if machine in earlier_by_machine:
-                search.record(number, is_odd=identity in identities_shown)
+            if search.machine in earlier_by_machine:
+                is_odd = identity in identities_shown
+                search.record(version.number, is_odd)
             else:
                 # Ironic has deleted the inventory in the meantime.
-                search.forget(number)
+                search.forget(version.number)
 
     def _list_versions(self, start: str, machine: str) -> list[MachineVersion]:
         """List the kept inspections of a machine, the newest first.
@@ -338,10 +331,11 @@ class _History:
         )
         versions = []
         try:
-            for inventory in inventories:
+            for number, inventory in enumerate(inventories):
                 versions.append(
                     MachineVersion(
                         machine,
+                        number,
                         uuid=inventory['uuid'],
                         time=inventory['created_at'],
                     )
@@ -381,37 +375,51 @@ class _BinarySearch:
     which is normal, then 3 (normal), 1 (odd) and 2 (normal). So the finding
     began in inspection 1.
 
-    :param count: the number of inspections of the machine.
-    :ivar oldest_odd: the oldest inspection that is known to be odd.
-    :ivar newest_normal: the newest inspection that is known to be normal; None
-        if no normal inspection is known.
+    :ivar machine: the name of the machine that the finding is about.
     """
 
-    def __init__(self, count: int) -> None:
-        self.oldest_odd = 0
-        self.newest_normal: int | None = None
-        self._count = count
+    def __init__(
+        self, machine: str, versions: Sequence[MachineVersion]
+    ) -> None:
+        self.machine = machine
+        self._versions = versions
+        # The number of inspections that Ironic has not deleted meanwhile.
+        self._count = len(versions)
+        # The oldest inspection that is known to be odd.
+        self._oldest_odd = 0
+        # The newest inspection that is known to be normal, if there is one.
+        self._newest_normal: int | None = None
 
-    def next_number(self) -> int | None:
-        """Return the number of the inspection to check next.
+    @property
+    def first_time(self) -> str | None:
+        """The time of the first inspection that shows the finding.
+
+        It is None if all inspections show it, because it may have begun before
+        them.
+        """
+        if self._newest_normal is None:
+            return None
+        return self._versions[self._oldest_odd].time
+
+    def next_version(self) -> MachineVersion | None:
+        """Return the inspection to check next.
 
         The oldest inspection is checked first. Most findings are older than
         all kept inspections, and then this one check ends the search. Later
-        checks are halfway between :attr:`oldest_odd` and
-        :attr:`newest_normal`.
+        checks are halfway between the oldest odd and the newest normal one.
 
         :returns: None if the search has ended.
         """
-        if self.newest_normal is None:
+        if self._newest_normal is None:
             oldest = self._count - 1
-            if oldest > self.oldest_odd:
-                return oldest
+            if oldest > self._oldest_odd:
+                return self._versions[oldest]
             # Even the oldest inspection is odd.
             return None
-        are_neighbors = self.newest_normal - self.oldest_odd < 2
+        are_neighbors = self._newest_normal - self._oldest_odd < 2
         if are_neighbors:
             return None
-        return (self.oldest_odd + self.newest_normal) // 2
+        return self._versions[(self._oldest_odd + self._newest_normal) // 2]
 
     def forget(self, number: int) -> None:
         """Ignore an inspection that Ironic has deleted, and all older ones.
@@ -420,28 +428,23 @@ class _BinarySearch:
         too.
         """
         self._count = min(self._count, number)
-        if self.newest_normal is not None and self.newest_normal >= number:
-            self.newest_normal = None
+        if self._newest_normal is not None and self._newest_normal >= number:
+            self._newest_normal = None
 
     def record(self, number: int, is_odd: bool) -> None:
         """Record that an inspection is odd or normal.
 
-        An inspection that is not between :attr:`oldest_odd` and
-        :attr:`newest_normal` is ignored. It was chosen by the search for
-        another finding of the machine.
+        An inspection that is not between the oldest odd and the newest normal
+        one is ignored. It was chosen by the search for another finding of the
+        machine.
         """
-        end = self.newest_normal
+        end = self._newest_normal
         if end is None:
             end = self._count
-        is_between = self.oldest_odd < number < end
+        is_between = self._oldest_odd < number < end
         if not is_between:
             return
         if is_odd:
-            self.oldest_odd = number
+            self._oldest_odd = number
         else:
-            self.newest_normal = number
-
-
-def _machine_of(identity: Identity) -> str:
-    """Return the name of the machine that a finding is about."""
-    return str(identity[0])
+            self._newest_normal = number
