@@ -10,7 +10,6 @@ moves the files to the front.
 """
 
 import argparse
-import collections
 from collections.abc import Iterable, Sequence
 import dataclasses
 import io
@@ -29,19 +28,26 @@ _END_OF_OPTIONS = '--'
 """A word after which all words are files, even if they begin with a dash."""
 
 
+class _Word(typing.NamedTuple):
+    """A word of a command line. Words are sorted by their position."""
+
+    position: int
+    text: str
+
+
 @dataclasses.dataclass(frozen=True)
 class _Option:
     """An option on a command line.
 
-    :ivar words: the option and its values so far, e.g. ``['--by', 'a', 'b']``.
+    :ivar text: the option as it was typed, e.g. ``--by`` or ``--format=json``.
     :ivar action: the declaration of the option in the parser; None if the
         command has no such option.
-    :ivar position: the number of words before it on the command line.
+    :ivar values: the words that it has taken so far.
     """
 
-    words: list[str]
+    text: str
     action: argparse.Action | None
-    position: int
+    values: list[_Word] = dataclasses.field(default_factory=list)
 
     def takes(self, word: str) -> bool:
         """Return whether the next word is a value of this option.
@@ -56,11 +62,10 @@ class _Option:
         # values.
         if self.action is None or self.action.nargs not in (None, '+'):
             return False
-        if '=' in self.words[0]:
+        if '=' in self.text:
             # The option already has its value: --format=json.
             return False
-        has_value = len(self.words) > 1
-        if not has_value:
+        if not self.values:
             return not _is_option(word)
         takes_several = self.action.nargs == '+'
         if not takes_several or word.startswith('-'):
@@ -99,12 +104,13 @@ def arrange_words(
         if not is_option and action.nargs in (None, '+'):
             needed_files += 1
     missing_files = max(0, needed_files - len(files))
-    _turn_values_into_files(options, files, missing_files)
+    files += _take_last_values(options, missing_files)
     option_words: list[str] = []
     for option in options:
-        option_words += option.words
+        option_words.append(option.text)
+        option_words += [value.text for value in option.values]
     # The files keep their order on the command line.
-    file_words = [files[position] for position in sorted(files)]
+    file_words = [file.text for file in sorted(files)]
     # A file whose name begins with a dash must come after "--".
     if any(_is_option(word) for word in file_words):
         return [*option_words, _END_OF_OPTIONS, *file_words]
@@ -113,63 +119,54 @@ def arrange_words(
 
 def _split_words(
     declared: Sequence[argparse.Action], words: Sequence[str]
-) -> tuple[list[_Option], dict[int, str]]:
+) -> tuple[list[_Option], list[_Word]]:
     """Divide the words of a command line into options and files.
 
     A file is a word that no option takes, or any word after ``--``.
 
     :param declared: the arguments that the parser of the command declares.
-    :returns: the options, and the files by their position on the command line.
-        For example, ``rules.yaml -f json`` has the option ``-f json`` and the
-        files ``{0: 'rules.yaml'}``.
+    :returns: the options with their values, and the files. For example,
+        ``rules.yaml -f json`` has the option ``-f`` with the value ``json``,
+        and the file ``rules.yaml``.
     """
     options: list[_Option] = []
-    files: dict[int, str] = {}
-    # The words that are left, with their positions.
-    words_left = collections.deque(enumerate(words))
-    while words_left:
-        position, word = words_left.popleft()
-        if word == _END_OF_OPTIONS:
-            files.update(words_left)
-            break
-        if not _is_option(word):
-            files[position] = word
-            continue
-        option = _Option(
-            words=[word],
-            action=_find_option(declared, word),
-            position=position,
-        )
-        while words_left:
-            _position, next_word = words_left[0]
-            if not option.takes(next_word):
-                break
-            option.words.append(next_word)
-            words_left.popleft()
-        options.append(option)
+    files: list[_Word] = []
+    # The option that takes the next words, as long as it accepts them.
+    option: _Option | None = None
+    are_options_over = False
+    for position, text in enumerate(words):
+        word = _Word(position, text)
+        if are_options_over:
+            files.append(word)
+        elif option is not None and option.takes(text):
+            option.values.append(word)
+        elif text == _END_OF_OPTIONS:
+            are_options_over = True
+        elif _is_option(text):
+            option = _Option(text, _find_option(declared, text))
+            options.append(option)
+        else:
+            files.append(word)
+            # Values follow their option directly.
+            option = None
     return options, files
 
 
-def _turn_values_into_files(
-    options: Sequence[_Option], files: dict[int, str], count: int
-) -> None:
-    """Move the last values of options to ``files``, as far as there are any.
+def _take_last_values(options: Sequence[_Option], count: int) -> list[_Word]:
+    """Remove the last values of options, and return them.
 
     For example, in ``--inventory A B RULES`` the option has taken three words,
-    the last of which is the file that the command needs. Both the options and
-    ``files`` are modified.
+    the last of which is the file that the command needs.
 
-    :param files: the files by their position on the command line.
-    :param count: the number of values to move.
+    :param count: the number of values to take. There may be fewer, because
+        every option keeps its first value.
     """
-    left_to_move = count
+    taken: list[_Word] = []
     # Start with the last value of the last option.
     for option in reversed(options):
-        # Every option keeps its name and one value.
-        while left_to_move > 0 and len(option.words) > 2:
-            value = option.words.pop()
-            files[option.position + len(option.words)] = value
-            left_to_move -= 1
+        while len(taken) < count and len(option.values) > 1:
+            taken.append(option.values.pop())
+    return taken
 
 
 def _is_option(word: str) -> bool:
