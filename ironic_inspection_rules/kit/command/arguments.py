@@ -241,6 +241,7 @@ def add_node(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--node',
         metavar='<path>',
+        type=check_path,
         help=_(
             'File with the node that the machines are taken for, as '
             "Ironic's API gives it; or a directory with one for each, "
@@ -294,12 +295,25 @@ def choose_output(page: str | None, output: typing.TextIO) -> typing.TextIO:
     return output
 
 
+def check_path(path: str) -> str:
+    """Refuse an empty path, e.g. of a variable that is not set in a shell.
+
+    The command would take it for an option that is not given.
+
+    :raises: ArgumentTypeError if the path is empty.
+    """
+    if not path:
+        raise argparse.ArgumentTypeError(_('the name of a file is empty'))
+    return path
+
+
 def check_new_file(path: str) -> str:
     """Check the path of an output file before any work is done.
 
-    :raises: ArgumentTypeError if its directory does not exist, or if the path
-        is a directory.
+    :raises: ArgumentTypeError if the path is empty or a directory, or if its
+        directory does not exist.
     """
+    check_path(path)
     # "rules.html" is in the directory "".
     directory = os.path.dirname(path) or os.curdir
     if os.path.isdir(path) or not os.path.isdir(directory):

@@ -69,6 +69,7 @@ class Test(arguments.FileCommand):
         parser.add_argument(
             '--expect',
             metavar='<file>',
+            type=arguments.check_path,
             help=_('File with what is expected of each inventory'),
         )
         parser.add_argument(

@@ -39,6 +39,7 @@ def add_argument(parser: Any) -> None:
     parser.add_argument(
         '--flavors',
         metavar='<file>',
+        type=arguments.check_path,
         help=_(
             'Show how many nodes can take each flavor, now and '
             'afterwards, and which rules lose nodes. A YAML or JSON file '

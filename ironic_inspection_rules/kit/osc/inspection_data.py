@@ -26,6 +26,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
 from ironic_inspection_rules.kit.client import inspection_run
 from ironic_inspection_rules.kit.client import node
+from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.machine.anonymity import machine
 from ironic_inspection_rules.kit.osc import command
 from ironic_inspection_rules.kit.osc import node_selection
@@ -73,6 +74,7 @@ class ExportInspectionData(command.BaremetalCommand):
         parser.add_argument(
             '--key',
             metavar='<file>',
+            type=arguments.check_path,
             help=_(
                 'With --anonymize, a file with the secret that the '
                 'replacements depend on, to get the same ones the next '

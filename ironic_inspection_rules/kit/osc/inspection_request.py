@@ -80,6 +80,7 @@ class ReapplyInspection(command.ShowOne):
         parser.add_argument(
             '--inventory',
             metavar='<file>',
+            type=arguments.check_path,
             help=_('File with an inventory to use instead'),
         )
 

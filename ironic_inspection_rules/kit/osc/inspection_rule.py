@@ -423,6 +423,7 @@ class EvaluateInspectionRules(command.BaremetalCommand):
         parser.add_argument(
             '--inventory',
             metavar='<file>',
+            type=arguments.check_path,
             help=_(
                 'File with an inventory, as Ironic stores it or the '
                 'ramdisk sends it'

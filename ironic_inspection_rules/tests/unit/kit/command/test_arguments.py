@@ -11,9 +11,15 @@ import os
 
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.command import shell
+from ironic_inspection_rules.kit.command import test
+from ironic_inspection_rules.kit.osc import inspection_data
+from ironic_inspection_rules.kit.osc import inspection_request
+from ironic_inspection_rules.kit.osc import inspection_rule
+from ironic_inspection_rules.kit.osc import rule_set
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.kit.command import test_profile
 from ironic_inspection_rules.tests.unit.kit.command import test_shell
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 
 def _even(text):
@@ -256,6 +262,24 @@ class CommandTestCase(test_shell.CallTestCase):
             f'"{self.machine}" is no tolerance such as memory=5%',
             errors.getvalue(),
         )
+
+
+class EmptyPathTestCase(base.TestCase):
+    def test_no_option_is_ignored_because_its_path_is_empty(self):
+        for kind, *words in (
+            (test.Test, 'rules.yaml', '--inventory', 'a', '--expect'),
+            (test.Test, 'rules.yaml', '--inventory', 'a', '--node'),
+            (test.Test, 'rules.yaml', '--inventory', 'a', '--html'),
+            (rule_set.ApplyInspectionRules, 'rules.yaml', '--flavors'),
+            (inspection_rule.EvaluateInspectionRules, '--inventory'),
+            (inspection_request.ReapplyInspection, 'one', '--inventory'),
+            (inspection_data.ExportInspectionData, 'data', '--key'),
+        ):
+            parser = kind(fakes.App(), None).get_parser('x')
+            self.assertIn(
+                f'argument {words[-1]}: the name of a file is empty',
+                complaint(parser.parse_args, [*words, '']),
+            )
 
 
 class RevisionTestCase(base.TestCase):
