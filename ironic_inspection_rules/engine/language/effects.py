@@ -102,6 +102,27 @@ class Effect(typing.NamedTuple):
         """The root of the fields that read the place."""
         return _ROOTS[self.kind]
 
+    @property
+    def place_in_data(self) -> data_path.Path:
+        """The place as fields read it, with the root.
+
+        For ``('extra', 'rack')`` of a node it is ``('node', 'extra',
+        'rack')``. It is the root alone if the steps of fields cannot be
+        compared with the place: the place of a port begins with its address,
+        and a capability or a trait has a name.
+        """
+        place = self.place
+        if self.kind not in ('node', 'plugin_data'):
+            return (self.root,)
+        if interpolation.fields(list(place)):
+            # The fields may lead to any place in the root.
+            return (self.root,)
+        if place[-1].isdigit():
+            # Removing or inserting an item moves the items after it, so the
+            # whole list may change.
+            place = place[:-1]
+        return (self.root, *place)
+
     def may_be_read_by(self, operation: OperationLike) -> bool:
         """Return whether an operation may read the place."""
         return any(
@@ -115,18 +136,9 @@ class Effect(typing.NamedTuple):
         ``{node.extra}``, which reads everything in ``extra``, and for
         ``{node.extra.disks[0]}``, which reads an item of the list.
         """
-        if field.root != self.root:
-            return False
-        if self.kind not in ('node', 'plugin_data'):
-            # The steps of the field cannot be compared with this place, which
-            # begins with the address of a port or is e.g. the name of a trait.
-            return True
-        place = self.place
-        if place[-1].isdigit():
-            # Removing or inserting an item moves the items after it, so the
-            # whole list may change.
-            place = place[:-1]
-        return data_path.overlap(field.steps, place)
+        return data_path.overlap(
+            (str(field.root), *field.steps), self.place_in_data
+        )
 
 
 def fields(written: typing.Any) -> list[interpolation.Field]:
@@ -344,49 +356,60 @@ def effects(action: OperationLike) -> typing.Iterator[Effect]:
 
 
 def may_change(
-    action: OperationLike, read: typing.Sequence[interpolation.Field]
+    action: OperationLike, read: typing.Iterable[interpolation.Field]
 ) -> bool:
     """Return whether an action may change the values that fields read.
 
-    When in doubt, return True: a place that depends on the data of the machine
-    may be anywhere under its root.
+    When in doubt, return True.
 
-    :param read: the fields. If a filter of a field reads the data itself, as
-        ``row`` does, the field may read any place.
+    :param read: the fields. Fields in the arguments of their filters are not
+        included.
+    """
+    changed = changed_places(action)
+    for field in read:
+        place = read_place(field)
+        if any(data_path.overlap(place, other) for other in changed):
+            return True
+    return False
+
+
+def changed_places(action: OperationLike) -> set[data_path.Path]:
+    """Return the places that an action may change, each with its root.
+
+    ``set-attribute`` of ``/extra/rack`` changes ``('node', 'extra',
+    'rack')``. If only the root is known, e.g. because the path has fields, it
+    is ``('node',)``. The place ``()`` stands for all data.
     """
     try:
         declared = declared_writes(action)
     except exceptions.OperationError:
         # The writes of the action are only known on a machine.
-        return True
-    if not declared:
-        # An action of this package without writes, e.g. "log", changes
-        # nothing. Actions of other packages need not declare their writes.
-        return not action.op.is_ours
-    if any(map(_reads_anything, read)):
-        return True
-    return any(_may_read_write(read, write) for write in declared)
+        return {()}
+    if not declared and not action.op.is_ours:
+        # Actions of other packages need not declare their writes. An action of
+        # this package without writes, e.g. "log", changes nothing.
+        return {()}
+    changed: set[data_path.Path] = set()
+    for write in declared:
+        effect = _make_effect(write)
+        if effect is None:
+            changed.add((_ROOTS[write.kind],))
+        else:
+            changed.add(effect.place_in_data)
+    return changed
 
 
-def _may_read_write(
-    read: typing.Sequence[interpolation.Field], write: plugin.Write
-) -> bool:
-    """Return whether any of the fields may read what an action writes."""
-    effect = _make_effect(write)
-    if effect is None or interpolation.fields(list(effect.place)):
-        # Only the root is known here, not the place in the root.
-        root = _ROOTS[write.kind]
-        return any(field.root == root for field in read)
-    return any(map(effect.may_be_at, read))
+def read_place(field: interpolation.Field) -> data_path.Path:
+    """Return the place that a field reads, with its root.
 
-
-def _reads_anything(field: interpolation.Field) -> bool:
-    """Return whether a filter of a field reads the data itself.
-
-    For example, ``row`` reads the data that form the key of a row.
+    It is ``()``, which stands for all data, if a filter of the field reads the
+    data itself: ``row`` reads the data that form the key of a row.
     """
     filters = registry.filters()
-    return any(filters[call.name].plugin.NEEDS_VIEW for call in field.filters)
+    for call in field.filters:
+        if filters[call.name].plugin.NEEDS_VIEW:
+            return ()
+    return (str(field.root), *field.steps)
 
 
 def _make_effect(write: plugin.Write) -> Effect | None:

@@ -21,6 +21,7 @@ from ironic_inspection_rules.engine.language import compiler
 from ironic_inspection_rules.engine.language import effects
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
+from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.engine.run import runner
 from ironic_inspection_rules.engine.run import working_copy
@@ -96,6 +97,37 @@ class RuleCondition:
         return fields
 
     @functools.cached_property
+    def without_defaults(self) -> 'RuleCondition | None':
+        """The condition with ``{x}`` in place of ``{x | default(…)}``.
+
+        If ``{x}`` exists, this condition holds whenever the original one does.
+        The argument of the filter does not matter then: if it is a missing
+        field, the original condition is false.
+
+        It is None if no field has this filter alone, and for a group, a loop,
+        or an op that may hold for a missing field.
+        """
+        condition = self._condition
+        op = condition.op.plugin
+        if condition.inner or condition.loops:
+            return None
+        if op.ACCEPTS_MISSING or op.SEES_MISSING:
+            return None
+        args = data_path.replace_texts(
+            condition.written.get('args'), _remove_default
+        )
+        if args == condition.written.get('args'):
+            return None
+        shortened = dataclasses.replace(
+            condition,
+            written={**condition.written, 'args': args},
+            arguments=data_path.replace_texts(
+                condition.arguments, _remove_default
+            ),
+        )
+        return RuleCondition(self._rule, shortened)
+
+    @functools.cached_property
     def plan(self) -> compiler.CompiledRule | None:
         """A rule with only this condition; None if validation refuses it."""
         plugins = {
@@ -143,6 +175,9 @@ class Aftermath:
         """
         fields = condition.fields
         if not fields or not all(map(self.knows, fields)):
+            shortened = condition.without_defaults
+            if shortened is not None and self._refutes(shortened):
+                return False
             return None
         if self._target is None or condition.plan is None:
             return None
@@ -152,6 +187,19 @@ class Aftermath:
         except exceptions.InspectionRulesError:
             # Other checks report a condition that fails.
             return None
+
+    def _refutes(self, condition: RuleCondition) -> bool:
+        """Return whether a condition is false for values that this rule sets.
+
+        It is not if a field of the condition is missing after this rule.
+        """
+        target = self._target
+        if target is None or self.decides(condition) is not False:
+            return False
+        return all(
+            target.get(str(field.root), field.steps) is not data_path.ABSENT
+            for field in condition.fields
+        )
 
     def knows(self, field: interpolation.Field) -> bool:
         """Return whether a field certainly reads only data of this rule.
@@ -231,6 +279,19 @@ class Aftermath:
         if runner.run([plan], target).error is not None:
             return None
         return target
+
+
+def _remove_default(text: str) -> str:
+    """Return ``{x}`` for ``{x | default(…)}``, and other texts unchanged."""
+    field = interpolation.sole_field(text)
+    if field is None or len(field.filters) != 1:
+        return text
+    (call,) = field.filters
+    if call.name != 'default' or len(call.arguments) > 1:
+        # A second argument makes the filter replace empty values too.
+        return text
+    plain = field.text.partition('|')[0].rstrip()
+    return f'{{{plain}}}'
 
 
 def _writes_all_of(effect: effects.Effect, field: interpolation.Field) -> bool:

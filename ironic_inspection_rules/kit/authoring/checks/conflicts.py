@@ -9,11 +9,12 @@ only the order in which the rules are stored decides which value stays.
 A write (:class:`.effects.Effect`) is what an action leaves at a place, e.g.
 ``ipmi`` at ``('node', 'driver')``. A place is around another place if it is
 the beginning of its path, as ``/extra`` is around ``/extra/rack``. Two sets of
-conditions exclude each other if no machine meets both.
+conditions exclude each other if no machine meets both. A rule affects another
+rule if it may change data that the conditions of the other rule read.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import itertools
 import json
 import typing
@@ -27,6 +28,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.kit.authoring.checks import wanted_values
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -84,16 +86,38 @@ def _pairs_to_compare(
 
     Pairs that cannot match the same machine are skipped, e.g. rules that
     compare one field with different values, as in ``eq: ["{node.driver}",
-    …]``. They are not skipped if some rule writes this field.
+    …]``. They are not skipped if a rule may change the value of this field.
     """
-    written_places: set[tuple[str, ...]] = set()
-    for rule in rules:
-        written_places |= rule.places
-    wanted_by_rule = [
-        rule.find_wanted_values(written_places) for rule in rules
-    ]
+    changed = _Places(
+        itertools.chain.from_iterable(rule.changed.places for rule in rules)
+    )
+    wanted_by_rule = [rule.find_wanted_values(changed) for rule in rules]
     for earlier, later in wanted_values.pairs_that_may_meet(wanted_by_rule):
         yield rules[earlier], rules[later]
+
+
+class _Places:
+    """Places in data, in a form that is quickly compared with others.
+
+    :ivar places: paths, e.g. ``('node', 'extra', 'rack')``.
+    """
+
+    def __init__(self, places: Iterable[data_path.Path]) -> None:
+        self.places = frozenset(places)
+        # The places themselves and all places around them, e.g. (), ('node',)
+        # and ('node', 'extra').
+        self._with_places_around = frozenset(
+            place[:length]
+            for place in self.places
+            for length in range(len(place) + 1)
+        )
+
+    def overlap(self, other: '_Places') -> bool:
+        """Return whether one of the places is around one of the others."""
+        return not (
+            self.places.isdisjoint(other._with_places_around)
+            and self._with_places_around.isdisjoint(other.places)
+        )
 
 
 class _WritingRule:
@@ -112,27 +136,17 @@ class _WritingRule:
         for action in rule.actions:
             for effect in effects.effects(action):
                 self._effects.append(ActionEffect(action.pointer, effect))
-        # places has the places that the rule writes, e.g. ('node', 'extra',
-        # 'rack'). _places_around also has all places around them, e.g.
-        # ('node',) and ('node', 'extra').
-        self.places: set[tuple[str, ...]] = set()
-        self._places_around: set[tuple[str, ...]] = set()
-        for write in self._effects:
-            place = _place(write.effect)
-            self.places.add(place)
-            for length in range(1, len(place) + 1):
-                self._places_around.add(place[:length])
+        self._written = _Places(
+            _place(write.effect) for write in self._effects
+        )
+        # The places in the data that may change. They differ from the written
+        # places: a capability is written by its name, and changes the node.
+        self.changed = _find_changed_places(rule.actions)
         self._conditions = list(
             map(exclusion.ComparedCondition, rule.conditions)
         )
         self._fails = any(map(aftermath.fails, rule.actions))
-        # The places that conditions read, and all places around them.
-        self._places_read: set[tuple[str, ...]] = set()
-        for condition in rule.all_conditions:
-            for field in effects.fields_of_operation(condition):
-                steps = (str(field.root), *field.steps)
-                for length in range(1, len(steps) + 1):
-                    self._places_read.add(steps[:length])
+        self._read = self._find_read_places()
         self._decides_first = aftermath.decides_first(rule)
         # Two caches. _aftermaths has the data that this rule leaves, by the
         # pointer to the action that has run. _conditions_after has the
@@ -151,26 +165,72 @@ class _WritingRule:
             # actions.
             if not action.loops:
                 # Actions of the rule itself run before a "when" is decided.
-                before = rule.actions[:position]
+                before = _find_changed_places(rule.actions[:position])
                 conditions = [
-                    _condition_after(
+                    self._condition_after(
                         exclusion.ComparedCondition(operation), before
                     )
                     for operation in action.inner
                 ]
                 self._conditions_of_actions[action.pointer] = conditions
 
+    def _find_read_places(self) -> _Places:
+        """Return the places that the conditions of the rule may read."""
+        places: set[data_path.Path] = set()
+        for condition in self.rule.all_conditions:
+            for field in effects.fields_of_operation(condition):
+                places |= self._places_of(field)
+            if condition.op.plugin.NEEDS_VIEW:
+                # The op may read any data.
+                places.add(())
+        return _Places(places)
+
+    def _places_of(self, field: interpolation.Field) -> set[data_path.Path]:
+        """Return the places that a field of this rule reads.
+
+        A variable reads the places of the fields in ``vars``. Fields in the
+        arguments of filters count too.
+        """
+        places = set()
+        for part in effects.fields_of_field(field):
+            places.add(effects.read_place(part))
+            if part.root == model.VARS:
+                for inner in effects.fields(self.rule.rule.vars):
+                    places.add(effects.read_place(inner))
+        return places
+
+    def _condition_after(
+        self, condition: exclusion.ComparedCondition, changed: _Places
+    ) -> exclusion.ComparedCondition:
+        """Return a condition as a statement about the data before a change.
+
+        It says nothing about fields whose values may change.
+
+        :param condition: a condition of this rule, decided after the change.
+        :param changed: the places that change.
+        """
+        overwritten = set(condition.overwritten)
+        for operation in condition.operation.all:
+            for field in interpolation.fields(
+                [operation.arguments, operation.loop]
+            ):
+                if changed.overlap(_Places(self._places_of(field))):
+                    overwritten.add(facts.field_name(field.in_braces))
+        if not overwritten:
+            return condition
+        return exclusion.ComparedCondition(condition.operation, overwritten)
+
     def find_wanted_values(
-        self, written_places: set[tuple[str, ...]]
+        self, changed: _Places
     ) -> wanted_values.WantedValues:
         """Return the values that fields must have for the rule to match.
 
         For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the
         driver ``ipmi``.
 
-        :param written_places: the places that rules of the same phase and
-            priority write. Fields at these places are skipped, because a rule
-            that runs earlier may write the required value.
+        :param changed: the places that rules of the same phase and priority
+            may change. Fields that read them are skipped, because a rule that
+            runs earlier may write the required value.
         """
         wanted = wanted_values.WantedValues()
         for condition in self._conditions:
@@ -178,15 +238,10 @@ class _WritingRule:
                 # A group compares no fields itself. Only the conditions in it
                 # do.
                 continue
-            # If only some of the fields are written, the values that the other
-            # fields must have are still known.
-            fields = effects.fields_of_operation(condition.operation)
-            if all(_is_written(field, written_places) for field in fields):
-                continue
             read_vars = ''
             if _reads_vars(condition):
                 read_vars = json.dumps(self.rule.rule.vars)
-            for fact in condition.facts:
+            for fact in self._condition_after(condition, changed).facts:
                 wanted.add(fact, read_vars)
         return wanted
 
@@ -203,9 +258,7 @@ class _WritingRule:
         """
         # Most pairs of rules write to different places. Comparing the places
         # first is cheap, and avoids comparing all writes.
-        may_be_around = not self.places.isdisjoint(later._places_around)
-        may_be_inside = not self._places_around.isdisjoint(later.places)
-        if not may_be_around and not may_be_inside:
+        if not self._written.overlap(later._written):
             return []
         scopes = {self.rule.rule.scope, later.rule.rule.scope} - {None, ''}
         if len(scopes) > 1:
@@ -251,54 +304,61 @@ class _WritingRule:
         if not self._affects(later) and not later._affects(self):
             # This applies to most pairs, and is cheap to decide.
             return not exclusion.exclude(conditions, later_conditions)
-        later_undecided = self._list_undecided(write, later, later_write)
-        if later_undecided is not None and not exclusion.exclude(
-            conditions, later_undecided
+        later_after = self._list_conditions_after(write, later, later_write)
+        if later_after is not None and not exclusion.exclude(
+            conditions, later_after
         ):
             # The later write may happen after this write.
             return True
-        undecided = later._list_undecided(later_write, self, write)
+        after = later._list_conditions_after(later_write, self, write)
         if exclusion.exclude(conditions, later_conditions):
             # At first no machine meets both sets of conditions. In the other
             # order this write may follow the later write, which makes the
             # conditions of this rule hold.
-            if undecided is None:
+            if after is None:
                 return False
-            return not exclusion.exclude(later_conditions, undecided)
+            return not exclusion.exclude(later_conditions, after)
+        if after is None:
+            # Neither write follows the other.
+            return True
         # The later write never follows this write. The order decides only if
-        # this write may not follow the later write either. A group is skipped:
-        # it may hold because of its conditions on other fields.
-        return undecided is None or any(
-            condition.overwritten and not condition.inner
-            for condition in undecided
-        )
+        # the later rule makes the conditions of this rule hold, in the other
+        # order. A group is skipped: it may hold because of its conditions on
+        # other fields.
+        for before, now in zip(self._conditions_of(write), after, strict=True):
+            has_held = any(
+                exclusion.implies(other, before) for other in later_conditions
+            )
+            if now.overwritten and not now.inner and not has_held:
+                return True
+        return False
 
     def _affects(self, other: '_WritingRule') -> bool:
         """Return whether this rule may decide whether another rule matches.
 
-        It does if it writes data that the other rule reads, or fails the
+        It does if it may change data that the other rule reads, or fails the
         inspection.
         """
-        return self._fails or not self.places.isdisjoint(other._places_read)
+        return self._fails or self.changed.overlap(other._read)
 
-    def _list_undecided(
+    def _list_conditions_after(
         self,
         write: ActionEffect,
         other: '_WritingRule',
         other_write: ActionEffect,
     ) -> list[exclusion.ComparedCondition] | None:
-        """List the conditions of another rule that this rule does not decide.
+        """Return the conditions of a write that follows a write of this rule.
 
-        These are the conditions of the other write, except for conditions that
-        certainly hold after this rule. For example, if this rule writes
-        ``tier: 2``, then ``eq: ["{…tier}", 2]`` certainly holds, and is
-        skipped.
+        They are statements about the data before this rule. They say nothing
+        about the fields that this rule may change.
 
         :param write: the write of this rule, which has happened.
         :param other_write: the write of the other rule.
-        :returns: None if the other write never happens after this rule,
-            because one of its conditions is certainly false, or because this
-            rule fails the inspection.
+        :returns: all conditions of the other write, in their order; None if it
+            never happens after this rule, because one of its conditions is
+            certainly false, or because this rule fails the inspection. For
+            example, ``eq: ["{…tier}", 1]`` is false if this rule writes
+            ``tier: 2``.
         """
         conditions = other._conditions_of(other_write)
         if self.rule.rule.mode != model.ENFORCE:
@@ -308,29 +368,23 @@ class _WritingRule:
             # No rule runs after this rule.
             return None
         after = self._after(write.pointer)
-        undecided = []
+        conditions_after = []
         for condition in conditions:
             if condition in other._conditions and other._decides_first:
                 # The rule is decided before any rule of its phase acts.
-                undecided.append(condition)
+                conditions_after.append(condition)
                 continue
-            if condition.overwritten:
-                # Actions of its own rule may change what the condition reads.
-                undecided.append(
-                    _condition_after(condition, self.rule.actions)
-                )
-                continue
-            results = list(
-                map(after.decides, other._conditions_to_decide(condition))
-            )
-            if False in results:
+            # The result is unknown if actions of the other rule may change
+            # what the condition reads.
+            if not condition.overwritten and any(
+                after.decides(part) is False
+                for part in other._conditions_to_decide(condition)
+            ):
                 return None
-            # None stands for a result that depends on the machine.
-            if None in results:
-                undecided.append(
-                    _condition_after(condition, self.rule.actions)
-                )
-        return undecided
+            conditions_after.append(
+                other._condition_after(condition, self.changed)
+            )
+        return conditions_after
 
     def _after(self, pointer: str) -> aftermath.Aftermath:
         """Return the data that this rule leaves after an action has run."""
@@ -370,39 +424,11 @@ class _WritingRule:
         return [*self._conditions, *own]
 
 
-def _is_written(
-    field: interpolation.Field, places: set[tuple[str, ...]]
-) -> bool:
-    """Return whether a write to one of the places sets the whole field.
-
-    For example, a write to ``('node', 'extra')`` sets all of
-    ``{node.extra.rack}``.
-    """
-    steps = (field.root, *field.steps)
-    return any(steps[:length] in places for length in range(1, len(steps) + 1))
-
-
-def _condition_after(
-    condition: exclusion.ComparedCondition,
-    actions: Sequence[file_rule.Operation],
-) -> exclusion.ComparedCondition:
-    """Return a condition as a statement about the data before some actions.
-
-    It says nothing about fields that the actions may change.
-
-    :param condition: a condition that is decided after the actions.
-    """
-    overwritten = set(condition.overwritten)
-    for operation in condition.operation.all:
-        for field in effects.fields_of_operation(operation):
-            if field.is_plain and any(
-                effects.may_change(action, [field]) for action in actions
-            ):
-                steps = (str(field.root), *field.steps)
-                overwritten.add(data_path.pointer(steps))
-    if not overwritten:
-        return condition
-    return exclusion.ComparedCondition(condition.operation, overwritten)
+def _find_changed_places(actions: Sequence[file_rule.Operation]) -> _Places:
+    """Return the places in the data that some actions may change."""
+    return _Places(
+        itertools.chain.from_iterable(map(effects.changed_places, actions))
+    )
 
 
 def _without_vars(

@@ -215,7 +215,7 @@ class ComparedCondition:
         return [
             fact
             for fact in facts.implied_by(self.operation)
-            if self._is_as_before(fact.field)
+            if self.is_as_before(fact.field)
         ]
 
     @functools.cached_property
@@ -237,7 +237,7 @@ class ComparedCondition:
         return {
             pair: outcomes
             for pair, outcomes in outcomes_by_pair.items()
-            if self._is_as_before(pair.left) and self._is_as_before(pair.right)
+            if self.is_as_before(pair.left) and self.is_as_before(pair.right)
         }
 
     @functools.cached_property
@@ -265,16 +265,17 @@ class ComparedCondition:
             self._refused[key] = _refuses(self, field, value)
         return self._refused[key]
 
-    def _is_as_before(self, text: str) -> bool:
+    def is_as_before(self, text: str) -> bool:
         """Return whether a value is the same before another rule has run.
 
         :param text: the name of a field, or a value as JSON.
         """
         if not self.overwritten:
             return True
-        # A text with fields, or a field with filters, may read any field that
-        # is overwritten.
-        return text not in self.overwritten and not interpolation.fields(text)
+        if text in self.overwritten:
+            return False
+        # A longer text with fields may contain any field that is overwritten.
+        return facts.is_field(text) or not interpolation.fields(text)
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
@@ -599,7 +600,7 @@ def _never_holds_beside_group(
         # Only groups without a loop are examined.
         return False
     if holds == 'none':
-        return any(_implies(other, inner) for inner in group.inner)
+        return any(implies(other, inner) for inner in group.inner)
     if holds == 'any':
         return all(never_hold_together(inner, other) for inner in group.inner)
     if holds == 'all':
@@ -609,7 +610,7 @@ def _never_holds_beside_group(
     return False
 
 
-def _implies(one: ComparedCondition, other: ComparedCondition) -> bool:
+def implies(one: ComparedCondition, other: ComparedCondition) -> bool:
     """Return whether it is clear that a condition holds if another holds.
 
     For example, ``eq: ["{…vendor}", Dell Inc.]`` implies ``contains:
@@ -651,7 +652,7 @@ def _refuses(
     if condition.loops or condition.operation.op.plugin.NEEDS_VIEW:
         # It may hold for another item, or read other data of a machine.
         return False
-    if field in condition.overwritten:
+    if not condition.is_as_before(field):
         # The condition reads another value of the field.
         return False
     forms = _list_forms(value)

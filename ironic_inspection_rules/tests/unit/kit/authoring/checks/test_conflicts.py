@@ -593,6 +593,100 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
         second = condition.format(2), self.writes(2, SET.format('/x', 6))
         self.assertEqual(0, self.conflicts(first, second))
 
+    def test_a_filter_reads_what_another_rule_writes(self):
+        def reads(field, value):
+            return f'{{op: eq, args: {{values: ["{{{field}}}", {value}]}}}}'
+
+        copies_y = SET.format('/x', '"{plugin_data.y}"')
+        for field, action, expected in (
+            ('plugin_data.x | lower', copies_y, 1),
+            ('plugin_data.x!s', copies_y, 1),
+            ('plugin_data.x | lower', SET.format('/x', 'c'), 0),
+            ('plugin_data.y | lower', SET.format('/x', 'c'), 0),
+            ("plugin_data.x | get('k')", SET.format('/x/k', 'b'), 1),
+            ('plugin_data.z | default(plugin_data.x)', copies_y, 1),
+        ):
+            self.assertEqual(
+                expected,
+                self.conflicts(
+                    (reads(field, 'a'), self.writes(1, action)),
+                    (reads(field, 'b'), self.writes(2)),
+                ),
+                (field, action),
+            )
+
+    def test_a_default_may_be_read_where_a_value_was_removed(self):
+        condition = (
+            '{{op: eq, args: {{values: ["{{plugin_data.x | '
+            'default(plugin_data.y)}}", {}]}}}}'
+        )
+        removes = '{op: unset-plugin-data, args: {path: /x}}'
+        first = condition.format(1), self.writes(1, removes)
+        second = condition.format(2), self.writes(2, SET.format('/x', 6))
+        self.assertEqual(1, self.conflicts(first, second))
+
+    def test_a_rule_changes_what_another_reads_in_other_words(self):
+        large = '{{op: eq, args: {{values: ["{{{}}}", {}]}}}}'
+        for field, action in (
+            # The place is inside the value that the field reads.
+            (
+                "node.extra.a | get('k')",
+                'set-attribute, args: [/extra/a/k, 2]',
+            ),
+            # The path of the write depends on the machine.
+            (
+                'node.extra.a',
+                'set-attribute, args: ["/extra/{plugin_data.name}", 2]',
+            ),
+            # A capability is a part of the properties of the node.
+            (
+                'node.properties.capabilities',
+                'set-capability, args: {name: a, value: 2}',
+            ),
+        ):
+            one, two = large.format(field, 1), large.format(field, 2)
+            self.assertEqual(
+                1,
+                self.conflicts(
+                    (one, self.writes(1, f'{{op: {action}}}')),
+                    (two, self.writes(2)),
+                ),
+                action,
+            )
+
+    def test_a_variable_reads_what_another_rule_writes(self):
+        size = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
+        own_vars = 'vars: {size: "{plugin_data.x}"}'
+        moves_on = self.writes(1, SET.format('/x', 2))
+        self.assertEqual(
+            1,
+            self.conflicts(
+                (size.format(1), moves_on, own_vars),
+                (size.format(2), self.writes(2), own_vars),
+            ),
+        )
+
+    def test_a_value_that_was_written_parts_no_rules(self):
+        one = self.compares('eq', ['x', 'y', '1'])
+        two = self.compares('eq', ['x', 'z', '2'])
+        moves_on = self.writes(1, SET.format('/x', 2))
+        self.assertEqual(
+            1, self.conflicts((one, moves_on), (two, self.writes(2)))
+        )
+
+    def test_a_rule_that_never_comes_second_may_be_made_to_match(self):
+        one = STATE.format('eq', 1)
+        sets_x = self.writes(2, SET.format('/x', 1))
+        for condition, expected in ((STATE.format('ge', 0), 1), (one, 0)):
+            self.assertEqual(
+                expected,
+                self.conflicts(
+                    (one, self.writes(1, SET.format('/x', -1))),
+                    (condition, sets_x),
+                ),
+                condition,
+            )
+
     def test_of_two_that_exclude_each_other_the_order_chooses_one(self):
         first = self.writes(1, SET.format('/x', 1))
         second = self.writes(2, SET.format('/x', 2))
