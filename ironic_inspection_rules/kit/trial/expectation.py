@@ -46,10 +46,13 @@ class Actual(typing.NamedTuple):
 
     :ivar inventory: the file with the inventory of the machine.
     :ivar outcome: e.g. ``{'result': 'ok', 'matched': ['Set rack']}``.
+    :ivar problem: why a file cannot be read; empty if all files can be read.
+        It is a text, because other processes send it.
     """
 
     inventory: str
     outcome: Expectation
+    problem: str = ''
 
 
 class Comparison(typing.NamedTuple):
@@ -179,6 +182,8 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     :param path: the file of expectations.
     :param machines: the outcomes, from an iterator that tries the next machine
         when its outcome is needed.
+    :raises: :class:`.exceptions.Invalid` if an inventory cannot be read,
+        because the rules have no outcome then.
     """
     new_path = f'{path}.new'
     with contextlib.ExitStack() as on_error:
@@ -189,7 +194,9 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
         ):
             # From here on, an error must remove the new file.
             on_error.callback(os.unlink, new_path)
-            for inventory, outcome in machines:
+            for inventory, outcome, problem in machines:
+                if problem:
+                    raise exceptions.Invalid(problem)
                 expected = dict(outcome)
                 if not expected.get('traits'):
                     # Leave out an empty list, because most machines get no
@@ -216,14 +223,16 @@ def compare(
     """
     # Expectations are removed from this copy when their machine is compared.
     not_tried = dict(expected)
-    for inventory, outcome in machines:
+    for inventory, outcome, problem in machines:
         # The name in the file, e.g. "machines/a.json".
         name = _name_inventory(path, inventory)
         expectation = not_tried.pop(name, None)
-        if expectation is None:
-            difference = _('%s: nothing is expected of this inventory') % name
-        else:
+        if expectation is not None:
             difference = _compare_outcome(name, expectation, outcome)
+        elif problem:
+            difference = problem
+        else:
+            difference = _('%s: nothing is expected of this inventory') % name
         yield Comparison(name, difference)
     for name in not_tried:
         yield Comparison(name, _('%s: there is no such inventory') % name)
@@ -305,7 +314,10 @@ def actual(test: machine_test.MachineTest) -> Actual:
     outcome['changes'] = [
         _ChangeOnOneLine(change.as_dict()) for change in test.outcome.changes
     ]
-    return Actual(test.path, outcome)
+    problem = ''
+    if test.problem is not None:
+        problem = str(test.problem)
+    return Actual(test.path, outcome, problem)
 
 
 def _name_inventory(path: str, inventory: str) -> str:

@@ -525,6 +525,23 @@ class TestTestCase(CallTestCase):
         self.assertIn('-result: failed\n', output)
         self.assertIn('+result: ok\n', output)
 
+    def test_an_inventory_that_is_not_there_has_no_expectation(self):
+        expected = str(self.directory / 'expected.yaml')
+        self.try_rules(GOOD, '--expect', expected, '--update')
+        with open(expected) as stream:
+            before = stream.read()
+        wrong = str(self.directory / 'wrong.json')
+        options = ('--inventory', wrong, '--expect', expected)
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            code, _output = self.try_rules(GOOD, *options, '--update')
+        self.assertEqual(1, code)
+        self.assertIn(f'{wrong}: No such file', errors.getvalue())
+        with open(expected) as stream:
+            self.assertEqual(before, stream.read())
+        code, output = self.try_rules(GOOD, *options)
+        self.assertEqual(1, code)
+        self.assertIn(f'{wrong}: No such file', output)
+
     def test_a_page_is_written(self):
         path = self.directory / 'page.html'
         self.try_rules(GOOD, '--html', str(path))

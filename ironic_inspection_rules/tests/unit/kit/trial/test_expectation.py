@@ -101,7 +101,9 @@ class ActualTestCase(files.FilesTestCase):
 
     def test_an_error_leaves_the_file_and_no_other(self):
         def machines():
-            yield self.write('m.json', files.INVENTORY), {'result': 'ok'}
+            yield expectation.Actual(
+                self.write('m.json', files.INVENTORY), {'result': 'ok'}
+            )
             raise exceptions.InvalidDocument('broken.json', 'no JSON')
 
         path = self.write('e.yaml', 'm.json: {error: null}')
@@ -120,7 +122,9 @@ class ActualTestCase(files.FilesTestCase):
             ({'error': 'too old'}, ['-error: null', '+error: too old']),
         ):
             [(_name, text)] = expectation.compare(
-                path, expectation.load(path), [(machine, actual)]
+                path,
+                expectation.load(path),
+                [expectation.Actual(machine, actual)],
             )
             self.assertEqual(
                 lines,
