@@ -157,9 +157,7 @@ class YamlWritersTestCase(base.TestCase):
                 {'object': 'node', 'op': 'add', 'path': error, 'value': value}
             ],
         }
-        expectation.dump(
-            self.path, [expectation.Actual(machine, expected)]
-        )
+        expectation.dump(self.path, [expectation.Actual(machine, expected)])
 
         self.assertEqual(
             {'machine.json': expected}, document.load_mapping(self.path)
