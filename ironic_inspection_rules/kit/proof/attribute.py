@@ -27,6 +27,7 @@ from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.plugins.actions import schema
 
@@ -72,19 +73,15 @@ def where_trait_name(
     # The search tries the texts that rules compare the text with. Add one that
     # is certainly the name of a trait.
     facet.near.add('CUSTOM_A')
-    # The facet has only this term.
-    (is_trait,) = facet.terms
-    return is_trait
+    return facet.terms['is trait']
 
 
-def _make_trait_term(name: str) -> tuple[logic.Term]:
-    """Return the truth value that a text is the name of a trait."""
-    return (z3.Bool(name),)
+def _make_trait_term(name: str) -> texts.Terms:
+    return {'is trait': z3.Bool(name)}
 
 
-def _compute_trait_answer(text: str) -> tuple[bool]:
-    """Return the truth value of :func:`_make_trait_term` for a known text."""
-    return (trait_names.is_good(text),)
+def _compute_trait_answer(text: str) -> dict[str, bool]:
+    return {'is trait': trait_names.is_good(text)}
 
 
 def convert_to_attribute(

@@ -31,6 +31,7 @@ from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.kit.proof import floats
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import secret
 from ironic_inspection_rules.kit.proof import value as values
 
@@ -328,8 +329,8 @@ class FilterTranslation:
         )
         if facet is None:
             return None
-        # The facet has the two terms that _make_terms() returns.
-        outcome, result = facet.terms
+        outcome = facet.terms['outcome']
+        result = facet.terms['result']
         if self._name in _ALWAYS_MAKE_TEXT:
             # These filters return a value for any text.
             self._machine.domain.append(outcome == _RETURNS_VALUE)
@@ -352,12 +353,12 @@ class FilterTranslation:
             )
         )
 
-    def _make_terms(self, name: str) -> tuple[logic.Term, logic.Term]:
+    def _make_terms(self, name: str) -> texts.Terms:
         """Return the terms for the result of the filter for a text.
 
-        The first is an integer: _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE.
-        The second is the value, which is only used with _RETURNS_VALUE. It is
-        a number for ``int`` and ``float``, and a text for any other filter.
+        The outcome is _FAILS, _RETURNS_NOTHING or _RETURNS_VALUE. The result,
+        which is only used with _RETURNS_VALUE, is a number for ``int`` and
+        ``float``, and a text for any other filter.
 
         :param name: the name of the terms, e.g. ``["int", {}] of
             inventory.hostname``.
@@ -366,21 +367,17 @@ class FilterTranslation:
             result = z3.Real(name)
         else:
             result = self._machine.new_text(name, derived=True)
-        return z3.Int(f'{name} exists'), result
+        return {'outcome': z3.Int(f'{name} exists'), 'result': result}
 
-    def _compute_result(self, text: str) -> tuple[int, typing.Any]:
-        """Return the values of the terms of :meth:`_make_terms` for a text.
-
-        For ``int`` they are ``(_RETURNS_VALUE, 8)`` with "8", and
-        ``(_FAILS, None)`` with "x".
-        """
+    def _compute_result(self, text: str) -> dict[str, typing.Any]:
+        """Return the values of the terms of :meth:`_make_terms` for a text."""
         try:
             result = self.apply(text)
         except exceptions.OperationError:
-            return _FAILS, None
+            return {'outcome': _FAILS}
         if result is data_path.ABSENT:
-            return _RETURNS_NOTHING, None
-        return _RETURNS_VALUE, result
+            return {'outcome': _RETURNS_NOTHING}
+        return {'outcome': _RETURNS_VALUE, 'result': result}
 
 
 def _without_fraction(term: logic.Term) -> logic.Term:

@@ -328,7 +328,7 @@ class SymbolicMachine:
         self,
         term: logic.Term,
         key: typing.Any,
-        make: Callable[[str], tuple[logic.Term, ...]],
+        make: Callable[[str], texts.Terms],
         compute: texts.Compute,
     ) -> texts.Facet | None:
         """Return a facet of a text: values that only Python computes from it.
@@ -343,8 +343,9 @@ class SymbolicMachine:
         :param term: the text.
         :param key: a name for the values, e.g. ``number``. A text has one
             facet for every key.
-        :param make: returns the terms of the values, given a name for them.
-        :param compute: computes the values of a known text.
+        :param make: returns the terms of the values by name, given a name for
+            the facet.
+        :param compute: computes the values of a known text, by the same names.
         :returns: None for a text that is made from several fields, because
             such texts are not tried.
         """

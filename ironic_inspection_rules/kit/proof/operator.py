@@ -472,7 +472,8 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
     )
     if facet is None:
         raise logic.Untranslatable('text made of others as an address')
-    version, number = facet.terms
+    version = facet.terms['version']
+    number = facet.terms['number']
     facet.near |= _addresses_at_ends(network)
     # For any other text the solver chooses the integers. They must be the
     # integers of an address, or version 0 for a text that is not an address.
@@ -489,25 +490,22 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
     )
 
 
-def _make_address(name: str) -> tuple[logic.Term, ...]:
-    """Return the integers of the solver that represent an address.
-
-    They are the IP version and the address as a number.
-    """
-    return z3.Int(f'version of {name}'), z3.Int(name)
+def _make_address(name: str) -> texts.Terms:
+    """Return the integers of the solver that represent an address."""
+    return {'version': z3.Int(f'version of {name}'), 'number': z3.Int(name)}
 
 
-def _compute_address(text: str) -> tuple[int, int]:
+def _compute_address(text: str) -> dict[str, int]:
     """Return the IP version and the number of an address.
 
-    For "10.0.0.1" they are ``(4, 167772161)``. For a text that is not an
-    address, they are ``(0, 0)``.
+    For "10.0.0.1" they are 4 and 167772161. For a text that is not an address,
+    both are 0.
     """
     try:
         address = value_conditions.read_address(text)
     except ValueError:
-        return 0, 0
-    return address.version, int(address)
+        return {'version': 0, 'number': 0}
+    return {'version': address.version, 'number': int(address)}
 
 
 def _addresses_at_ends(

@@ -139,16 +139,15 @@ def _rank_of_text(
                 f'{other.value}~',
                 '0',
             }
-    (rank,) = facet.terms
-    return rank
+    return facet.terms['rank']
 
 
-def _make_rank(name: str) -> tuple[logic.Term]:
-    return (z3.Real(name),)
+def _make_rank(name: str) -> texts.Terms:
+    return {'rank': z3.Real(name)}
 
 
-def _compute_rank(machine: Machine, text: str) -> tuple[logic.Term]:
-    return (machine.rank(text, comparison.version_key),)
+def _compute_rank(machine: Machine, text: str) -> texts.Terms:
+    return {'rank': machine.rank(text, comparison.version_key)}
 
 
 def is_alone(several: Alternatives) -> bool:
@@ -420,21 +419,19 @@ def _read_number(
         # Try these texts, because the result changes at this number.
         number = compared_with.value
         facet.near |= {str(number - 1), str(number), str(number + 1)}
-    exists, term = facet.terms
-    return exists, term
+    return facet.terms['exists'], facet.terms['number']
 
 
-def _make_number(name: str) -> tuple[logic.Formula, logic.Term]:
-    return z3.Bool(f'{name} exists'), z3.Real(name)
+def _make_number(name: str) -> texts.Terms:
+    return {'exists': z3.Bool(f'{name} exists'), 'number': z3.Real(name)}
 
 
-def _compute_number(text: str) -> tuple[bool, typing.Any]:
-    """Return whether a text reads as a number, and that number.
-
-    For "8" they are ``(True, 8)``, for "x" they are ``(False, None)``.
-    """
+def _compute_number(text: str) -> dict[str, typing.Any]:
+    """Return whether a text reads as a number, and that number."""
     number = comparison.as_number(text)
-    return number is not None, number
+    if number is None:
+        return {'exists': False}
+    return {'exists': True, 'number': number}
 
 
 def _note_known_number(

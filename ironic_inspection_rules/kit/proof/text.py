@@ -19,7 +19,7 @@ The texts "8" and "9" are *candidates*. The variable ``number`` is a *facet* of
 the text.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 import re
 import typing
@@ -41,7 +41,8 @@ INTEGER = '-?[0-9]+'
 FLOAT = r'-?[0-9]+(\.[0-9]+)?(e[+-][0-9]+)?|nan|-?inf'
 """The texts of numbers in Python, as regular expressions."""
 
-Compute = Callable[[str], Sequence[typing.Any]]
+Terms = Mapping[str, logic.Term]
+Compute = Callable[[str], Mapping[str, typing.Any]]
 ComputeAnswer = Callable[[str], bool]
 
 
@@ -72,13 +73,14 @@ class Facet:
 
     Examples are the number in a text, or the result of a filter for the text.
 
-    :ivar terms: the terms of the solver that represent the values.
-    :ivar compute: returns the values for a known text, e.g. ``(True, 8)`` for
-        "8". If a value is None, the solver chooses the value.
+    :ivar terms: the terms of the solver that represent the values, by name.
+    :ivar compute: returns the values for a known text by the same names, e.g.
+        ``{'exists': True, 'number': 8}`` for "8". The solver chooses a value
+        that is not there.
     :ivar near: texts to try, because their values may be unusual.
     """
 
-    terms: tuple[logic.Term, ...]
+    terms: Terms
     compute: Compute
     near: set[str] = dataclasses.field(default_factory=set)
 
@@ -125,14 +127,8 @@ class TextVariable:
             chooses it.
         """
         for facet in self.facets.values():
-            # For example (True, 8): the text is a number, and the number.
-            computed_values = facet.compute(text)
-            for term, computed in zip(
-                facet.terms, computed_values, strict=True
-            ):
-                if computed is None:
-                    # Let the solver choose the value.
-                    continue
+            for name, computed in facet.compute(text).items():
+                term = facet.terms[name]
                 if isinstance(computed, str):
                     yield term == logic.text_term(computed)
                 elif isinstance(computed, float):
@@ -162,7 +158,7 @@ class TextVariable:
         texts = {'', '-', 'other', *self.near}
         for facet in self.facets.values():
             texts |= facet.near
-            for term in facet.terms:
+            for term in facet.terms.values():
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     texts |= _guess_texts_before_filters(
