@@ -313,7 +313,9 @@ def call_with_large_body(
             **kwargs,
         )
     except sdk_exceptions.HttpException as exc:
-        if not _is_too_large_for_ironic(exc.response):
+        is_too_large = exc.status_code == http_client.REQUEST_ENTITY_TOO_LARGE
+        # No option of Ironic raises the limit of a proxy in front of it.
+        if not is_too_large or not _is_object(exc.response):
             raise
         raise exceptions.Invalid(
             _(
@@ -322,21 +324,6 @@ def call_with_large_body(
             )
             % exc.details
         ) from exc
-
-
-def _is_too_large_for_ironic(response: Any) -> bool:
-    """Return whether Ironic has refused a request because it is too large.
-
-    A proxy in front of Ironic may have refused it as well, but no option of
-    Ironic can raise the limit of the proxy.
-
-    :param response: the answer to the request; None if there is none.
-    """
-    if response is None:
-        return False
-    if response.status_code != http_client.REQUEST_ENTITY_TOO_LARGE:
-        return False
-    return _is_object(response)
 
 
 def _encode_json(body: Any) -> bytes:
@@ -401,26 +388,22 @@ def read_problems(
     """
     if exc.response is None:
         return []
+    problems = []
     try:
         error = json.loads(exc.response.json()['error_message'])
-        return [_read_problem(data) for data in error['problems']]
-    except (ValueError, KeyError, TypeError):
+        for data in error['problems']:
+            # The hint is optional.
+            hint = data.get('hint')
+            if hint is not None:
+                hint = str(hint)
+            problems.append(
+                exceptions.Problem(
+                    str(data['pointer']), str(data['detail']), hint
+                )
+            )
+    except (ValueError, KeyError, TypeError, AttributeError):
         return []
-
-
-def _read_problem(data: dict[str, Any]) -> exceptions.Problem:
-    """Read a problem from an answer.
-
-    :param data: ``{'pointer': '/rules/0/scope', 'detail': ..., 'hint': ...}``.
-        The hint is optional.
-    :raises: KeyError or TypeError if the data are not a problem.
-    """
-    pointer = str(data['pointer'])
-    detail = str(data['detail'])
-    hint = None
-    if 'hint' in data:
-        hint = str(data['hint'])
-    return exceptions.Problem(pointer, detail, hint)
+    return problems
 
 
 def without_none(**values: Any) -> dict[str, Any]:

@@ -299,7 +299,7 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
 
     :param phase: the record of a phase of a run.
     """
-    # The title becomes the first line of a rule, e.g. "undone: 5e1f…".
+    # The first line of a rule is its title, e.g. "undone: 5e1f…".
     for title, rules in (
         (_('undone: %s'), phase['reverted']),
         ('%s', phase['rules']),
@@ -307,7 +307,9 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
     ):
         for rule in rules:
             if disclosure.is_shown(rule):
-                yield from _lines_of_rule(title, rule)
+                yield title % _rule_name(rule)
+                for line in _lines_of_rule(rule):
+                    yield f'  {line}'
             else:
                 sensitive_rule = _('a sensitive rule, %s') % rule['uuid']
                 yield title % sensitive_rule
@@ -319,30 +321,24 @@ def phase_lines(phase: dict[str, Any]) -> Iterator[str]:
         yield _('Nothing of this was saved.')
 
 
-def _lines_of_rule(title: str, rule: dict[str, Any]) -> Iterator[str]:
-    """Yield the name of a rule, followed by what the rule did in a phase.
+def _lines_of_rule(rule: dict[str, Any]) -> Iterator[str]:
+    """Yield lines about what a rule did in a phase, and why.
 
     For example::
 
-        9f6c1d0e-7b3a-4d52-8c11-0e5f4a3b2c1d (Tag large machines)
-          because ge: true (values=(128, 64))
-          trait CUSTOM_BIG: added
+        because ge: true (values=(128, 64))
+        trait CUSTOM_BIG: added
 
-    :param title: the text of the first line, e.g. ``audit: %s``, where ``%s``
-        stands for the name of the rule.
     :param rule: the record of a rule that is not sensitive.
     """
-    yield title % _rule_name(rule)
+    yield from _reason_lines(rule['conditions'], rule)
     # "confirmed" lists what the rule set to the value that it already had.
     changes = [*rule['changes'], *rule.get('confirmed', ())]
-    for line in _reason_lines(rule['conditions'], rule):
-        yield f'  {line}'
-    for change in changes:
-        yield f'  {change_line(change)}'
+    yield from map(change_line, changes)
     if not changes:
-        yield '  ' + _('it changed nothing')
+        yield _('it changed nothing')
     if rule.get('error'):
-        yield '  ' + _('would fail: %s') % rule['error']
+        yield _('would fail: %s') % rule['error']
 
 
 def _reason_lines(

@@ -235,10 +235,9 @@ def _print_plan(planned: _Planned, stream: Any) -> None:
     rules_change = any(
         step['outcome'] != replacement.UNCHANGED for step in plan.steps
     )
-    # If only tables change, leave out the part about rules. It would say that
-    # there is nothing to do.
-    only_tables_change = plan.changes and not rules_change
-    if not only_tables_change:
+    # If no rule changes, the part about rules says that there is nothing to
+    # do. That would be wrong if a table changes.
+    if rules_change or not plan.changes:
         table.print_diff(replacement.plan_lines(plan.steps), stream)
     if plan.tables:
         table.print_diff(table_change.plan_lines(plan.tables), stream)

@@ -79,19 +79,16 @@ class FindNodes(command.Lister):
         )
         rows = []
         for found in nodes:
-            rows.append([_as_cell(found.get(field)) for field in fields])
+            row = []
+            for field in fields:
+                cell = found.get(field)
+                if isinstance(cell, list):
+                    # A table joins the items. JSON still has the list.
+                    cell = format_columns.ListColumn(cell)
+                row.append(cell)
+            rows.append(row)
         titles = resource_fields.Resource(fields).labels
         return titles, rows
-
-
-def _as_cell(value):
-    """Return a value as a cell of cliff, which joins lists with commas.
-
-    JSON and other formats for programs still contain the list.
-    """
-    if isinstance(value, list):
-        return format_columns.ListColumn(value)
-    return value
 
 
 class ListTraits(command.Lister):
