@@ -7,8 +7,24 @@ import fixtures
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.kit.osc import fakes
 
 UUID = '12ab7a3e-7a4b-4b0e-8b0e-6d3c5f0f9a11'
+
+
+class PluginTestCase(base.TestCase):
+    def test_only_a_call_that_is_not_there_tells_that_it_is_missing(self):
+        for status, has_plugin in (
+            (200, True),
+            # The API reads the database through its conductors.
+            (400, True),
+            (403, True),
+            (404, False),
+            (500, True),
+        ):
+            ironic = fakes.Baremetal()
+            ironic.answers = [(status, {'traits': [], 'error_message': 'x'})]
+            self.assertIs(has_plugin, inspection_rule.has_plugin(ironic))
 
 
 class FindTestCase(base.TestCase):
