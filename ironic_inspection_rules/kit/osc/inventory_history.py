@@ -21,6 +21,7 @@ from osc_lib import exceptions as osc_exceptions
 from oslo_utils import timeutils
 
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.kit.client import inspection_rule
 from ironic_inspection_rules.kit.client import inventory_history
 from ironic_inspection_rules.kit.command import arguments
 from ironic_inspection_rules.kit.osc import command
@@ -186,6 +187,7 @@ class DiffInventories(command.Lister):
             format; None to compare the last two inventories that differ.
         :param jobs: the number of nodes that are read in parallel.
         :returns: one row per part that has changed.
+        :raises: NotFoundException of openstacksdk if Ironic has no plugin.
         """
         baremetal = self.baremetal
         nodes = selection.read_matching_nodes(baremetal)
@@ -198,6 +200,11 @@ class DiffInventories(command.Lister):
             for node, result in zip(nodes, results, strict=True):
                 name = node['name'] or node['uuid']
                 if isinstance(result, sdk_exceptions.NotFoundException):
+                    is_first = not reasons
+                    if is_first and not inspection_rule.has_plugin(baremetal):
+                        # No node can be compared. The base class of all
+                        # commands reports what is missing.
+                        raise result
                     reasons[name] = result.details or str(result)
                 else:
                     rows += _change_rows(name, result)

@@ -4,6 +4,7 @@
 
 import json
 
+from openstack import exceptions as sdk_exceptions
 from osc_lib import exceptions as osc_exceptions
 
 from ironic_inspection_rules.kit.osc import inventory_history
@@ -100,6 +101,7 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
             (200, {'nodes': [NODE, {'uuid': 'm', 'name': None}]}),
             (200, DIFF),
             (404, missing),
+            (200, {'traits': []}),
         ]
         _columns, rows = self.run_command(
             inventory_history.DiffInventories, 'driver=x', '--jobs', '1'
@@ -108,6 +110,23 @@ class HistoryTestCase(test_inspection_run.CommandTestCase):
         self.assertEqual(
             'Not compared: 1 of 2, such as m: keep_history is 0\n',
             self.app.stderr.getvalue(),
+        )
+
+    def test_without_the_plugin_nothing_is_said_to_be_equal(self):
+        absent = (404, {'error_message': 'Not Found'})
+        self.baremetal.answers = [
+            (200, {'nodes': [NODE, {'uuid': 'm', 'name': None}]}),
+            absent,
+            absent,
+            absent,
+        ]
+        self.assertRaises(
+            sdk_exceptions.NotFoundException,
+            self.run_command,
+            inventory_history.DiffInventories,
+            'driver=x',
+            '--jobs',
+            '1',
         )
 
     def test_filters_that_match_no_node_are_an_error(self):
