@@ -394,20 +394,6 @@ def get_request_by_uuid(uuid: str) -> Any:
     return requests[0]
 
 
-def get_open_request(node_uuid: str) -> Any:
-    """Read the open request of a node.
-
-    :returns: the row; None if the node has no open request.
-    """
-    requests = transaction.read(
-        sa.select(models.RequestRow).where(
-            models.RequestRow.open_node_uuid == node_uuid
-        )
-    )
-    # A node has at most one open request.
-    return next(iter(requests), None)
-
-
 def list_requests(
     filters: Mapping[str, Any],
     limit: int | None = None,

@@ -586,10 +586,11 @@ class DatabaseQueue:
 
         :returns: None if the node has none.
         """
-        row = db_request.get_open_request(node_uuid)
-        if row is None:
+        # A node has at most one open request.
+        rows = db_request.list_requests({'open_node_uuid': node_uuid})
+        if not rows:
             return None
-        return _read_request(row)
+        return _read_request(rows[0])
 
 
 _STORED_FIELDS = tuple(
