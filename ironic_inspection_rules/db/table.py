@@ -288,7 +288,12 @@ def _put_chunks(
     if len(staying_rows) == len(rows_before) == len(chunks):
         # All chunks stay.
         return False
-    positions = _choose_positions(staying_rows, len(chunks))
+    # The chunks that stay keep their positions. The others get positions
+    # between them, so that a change of one row writes only one chunk.
+    known_positions: list[float | None] = [None] * len(chunks)
+    for index, row in staying_rows.items():
+        known_positions[index] = row.position
+    positions = _fill_positions(known_positions)
     if positions is None:
         # There is no number left between two chunks. All chunks get new
         # positions, so none stays.
@@ -317,24 +322,6 @@ def _put_chunks(
     for some_ids in transaction.chunks(ended_ids, _BATCH):
         _end_rows(session, _CHUNKS, revision, _CHUNKS.c.id.in_(some_ids))
     return True
-
-
-def _choose_positions(
-    staying_rows: Mapping[int, Any], count: int
-) -> list[float] | None:
-    """Return the positions of all chunks; those that stay keep theirs.
-
-    New chunks get positions between them, so that a change of one row of the
-    table writes only one chunk.
-
-    :param staying_rows: stored rows of chunks, by the index of the chunk.
-    :param count: the number of chunks.
-    :returns: None if there is no number left between two chunks.
-    """
-    known_positions: list[float | None] = [None] * count
-    for index, row in staying_rows.items():
-        known_positions[index] = row.position
-    return _fill_positions(known_positions)
 
 
 def _find_staying_rows(

@@ -370,7 +370,12 @@ def plan_steps(
     :returns: a step for each wanted rule, in their order, followed by a step
         for each other stored rule.
     """
-    old_positions = [_old_position(match_of_rule) for match_of_rule in matched]
+    old_positions: list[float | None] = []
+    for match_of_rule in matched:
+        old_position = None
+        if match_of_rule is not None:
+            old_position = match_of_rule.stored['position']
+        old_positions.append(old_position)
     if prune:
         positions = _positions_in_wanted_order(wanted, old_positions)
     else:
@@ -389,14 +394,6 @@ def plan_steps(
         else:
             steps.append(RuleStep(before=rule, after=rule))
     return steps
-
-
-def _old_position(match_of_rule: Match | None) -> float | None:
-    """Return the stored position of a wanted rule, or None for a new rule."""
-    if match_of_rule is None:
-        return None
-    position: float = match_of_rule.stored['position']
-    return position
 
 
 def _step_of_wanted(

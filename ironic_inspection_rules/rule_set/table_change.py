@@ -272,24 +272,17 @@ def with_kept_secrets(
             continue
         # The stored row may lack some of these columns too.
         stored_secrets = _select_columns(stored_row, missing)
-        rows.append(_complete_row(row, stored_row, stored_secrets))
+        # The order of columns is stored too. With a secret at another place
+        # than in the stored row, the row would look changed.
+        columns_in_order = dict.fromkeys([*stored_row, *row])
+        rows.append(
+            _select_columns({**row, **stored_secrets}, columns_in_order)
+        )
         if stored_secrets:
             is_any_row_completed = True
     if not is_any_row_completed:
         return None
     return rows
-
-
-def _complete_row(
-    row: table.Row, stored_row: table.Row, stored_secrets: table.Row
-) -> table.Row:
-    """Return a posted row with secrets of the stored row, at their old places.
-
-    The order of columns is stored too, so at another place the row would look
-    changed.
-    """
-    columns_in_order = dict.fromkeys([*stored_row, *row])
-    return _select_columns({**row, **stored_secrets}, columns_in_order)
 
 
 def plan_lines(

@@ -207,7 +207,11 @@ class Past:
         record_then = self._document['phases'][phase]
         # The time that the phase took, 0.0 here, is not compared.
         record_now = phase_record.of_phase(end.outcome, 0.0)
-        error_then = self._find_repeatable_error(phase)
+        kept_error = self.error(phase)
+        error_then = None
+        # A replay saves nothing, so it cannot repeat an error of saving.
+        if kept_error is not None and not kept_error['saving']:
+            error_then = kept_error['text']
         error_now = None
         if end.outcome.error:
             error_now = str(end.outcome.error)
@@ -231,18 +235,6 @@ class Past:
             'phase': phase,
             'what': '; '.join(differences),
         }
-
-    def _find_repeatable_error(self, phase: str) -> str | None:
-        """Return the text of the error with which the rules of a phase ended.
-
-        :returns: None if they ended without an error, or with one of saving: a
-            replay saves nothing, so it cannot repeat such an error.
-        """
-        kept_error = self.error(phase)
-        if kept_error is None or kept_error['saving']:
-            return None
-        text: str = kept_error['text']
-        return text
 
     def _refuse_other_reasons(self, phase: str, has_other_error: bool) -> None:
         """Check that a difference has no reason outside of the kept data.

@@ -55,12 +55,8 @@ class NodesController(node.NodesController):
         :param remainder: the parts of the path after the node, e.g.
             ``traits``, ``HW_GPU``.
         """
-        if api.request.method == 'GET' and _names_trait(remainder):
+        names_trait = len(remainder) > 1 and remainder[0] == 'traits'
+        if api.request.method == 'GET' and names_trait:
             if not api_utils.allow_traits():
                 pecan.abort(http_client.NOT_FOUND)
         return super()._lookup(ident, *remainder)
-
-
-def _names_trait(path: tuple[str, ...]) -> bool:
-    """Return whether a path below a node is e.g. ``traits/HW_GPU``."""
-    return len(path) > 1 and path[0] == 'traits'

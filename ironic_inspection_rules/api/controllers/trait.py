@@ -170,19 +170,16 @@ def _put(node_ident: str, trait: str | None) -> None:
 @METRICS.timer('NodeTraitsController.delete')
 def delete(node_ident: str, query: dict[str, Any]) -> None:
     """Remove all traits of a node, or the trait that the query names."""
-    _delete(node_ident, query['trait'])
+    _delete_as_ironic(
+        ironic_node.NodeTraitsController(node_ident), query['trait']
+    )
 
 
 @METRICS.timer('NodeTraitsController.delete')
 def delete_one(node_ident: str, name: str, query: dict[str, Any]) -> None:
     """Remove the trait that the path names from a node."""
     _refuse_second_trait(query)
-    _delete(node_ident, name)
-
-
-def _delete(node_ident: str, trait: str | None) -> None:
-    """Remove one trait of a node, or all for None, as Ironic does."""
-    _delete_as_ironic(ironic_node.NodeTraitsController(node_ident), trait)
+    _delete_as_ironic(ironic_node.NodeTraitsController(node_ident), name)
 
 
 def _refuse_second_trait(query: dict[str, Any]) -> None:
