@@ -41,6 +41,20 @@ No release of Ironic runs rules of such a phase.
 
 
 @transaction.retried_on_lock_conflict
+def count_ironic() -> int:
+    """Return the number of rules in Ironic's own table that Ironic runs.
+
+    Only their phases are read, because a service must start even if a rule of
+    Ironic cannot be decoded.
+    """
+    with transaction.reader() as session:
+        if not sa.inspect(session.connection()).has_table(_IRONIC.name):
+            return 0
+        phases = session.execute(sa.select(_IRONIC.c.phase)).scalars()
+        return sum(not _is_set_aside(phase) for phase in phases)
+
+
+@transaction.retried_on_lock_conflict
 def read_ironic(set_aside: bool = False) -> list[Row]:
     """Read the rules of Ironic's own table, in creation order.
 
@@ -49,6 +63,7 @@ def read_ironic(set_aside: bool = False) -> list[Row]:
     :returns: the columns of every rule. The phase is the phase that the rule
         had before it was set aside. The list is empty if this release of
         Ironic has no such table.
+    :raises: Invalid if a column cannot be decoded.
     """
     with transaction.reader() as session:
         inspector = sa.inspect(session.connection())
@@ -64,17 +79,30 @@ def _read_ironic(session: Any, set_aside: bool = False) -> list[Row]:
         the rules that Ironic still runs.
     :returns: the columns of every rule. The phase ``was:main`` of a rule that
         was set aside becomes ``main``, and ``was:`` becomes None.
+    :raises: Invalid if a column cannot be decoded.
     """
     query = sa.select(_IRONIC).order_by(_IRONIC.c.id)
+    try:
+        all_rows = session.execute(query).mappings().all()
+    except (ValueError, RecursionError) as exc:
+        # Somebody has written text to the database that is no JSON, or is
+        # nested too deeply.
+        raise exceptions.Invalid(
+            _("A rule in Ironic's own table cannot be read: %s") % exc
+        ) from exc
     rows = []
-    for row in session.execute(query).mappings():
-        # The column may be null.
-        stored_phase = row['phase'] or ''
-        is_set_aside = stored_phase.startswith(_SET_ASIDE)
-        if is_set_aside == set_aside:
+    for row in all_rows:
+        if _is_set_aside(row['phase']) == set_aside:
+            # The column may be null.
+            stored_phase = row['phase'] or ''
             phase = stored_phase.removeprefix(_SET_ASIDE) or None
             rows.append({**row, 'phase': phase})
     return rows
+
+
+def _is_set_aside(stored_phase: str | None) -> bool:
+    """Return whether a rule of Ironic with this phase was set aside."""
+    return (stored_phase or '').startswith(_SET_ASIDE)
 
 
 @transaction.retried_on_lock_conflict

@@ -197,7 +197,7 @@ def warn_of_unadopted_rules() -> Iterator[str]:
     and in the file of its option ``built_in_rules``.
     """
     places = []
-    count_in_table = len(adoption.read_ironic())
+    count_in_table = adoption.count_ironic()
     if count_in_table:
         places.append(_("%d in Ironic's own table") % count_in_table)
     path = CONF.inspection_rules.built_in_rules

@@ -55,6 +55,19 @@ class AdoptionMixin:
         self.assertEqual((UUID % 1, 7), (second['uuid'], second['priority']))
         self.assertFalse(second['conditions'])
 
+    def test_rules_of_ironic_that_nobody_can_read_are_counted(self):
+        self.add(values(1), values(2), {**values(3), 'phase': None})
+        adoption.store([values(2)], adoption.read_ironic()[1:2])
+        for text in ('{', '[' * 5000):
+            with self.database.engine.begin() as connection:
+                connection.execute(
+                    sa.text('UPDATE inspection_rules SET conditions = :text'),
+                    {'text': text},
+                )
+            self.assertEqual(2, adoption.count_ironic())
+            exc = self.assertRaises(exceptions.Invalid, adoption.read_ironic)
+            self.assertIn("in Ironic's own table cannot be read", str(exc))
+
     def store(self, *given, rows):
         adoption.store([values(each) for each in given], rows, rows)
 
