@@ -134,13 +134,7 @@ def options_without_plugin(conducts: bool = True) -> Iterator[str]:
     """
     if _is_agent_enabled(conducts):
         if not _names_plugin(hook_names('inspector')):
-            yield (
-                _(
-                    '[inspector]hooks does not name %s: a conductor with this '
-                    'configuration runs no inspection rules'
-                )
-                % PLUGIN
-            )
+            yield _describe_missing_hook()
     elif not _names_plugin(hook_names('redfish')):
         yield (
             _(
@@ -159,6 +153,31 @@ def options_without_plugin(conducts: bool = True) -> Iterator[str]:
             )
             % PLUGIN
         )
+
+
+def _describe_missing_hook() -> str:
+    """Return the warning that ``[inspector]hooks`` does not name the plugin.
+
+    If something else loads the plugin in the conductor, rules of the phase
+    ``main`` run nevertheless, because they replace stock Ironic's rules.
+    """
+    has_redfish = any(
+        name.endswith('redfish') for name in CONF.enabled_inspect_interfaces
+    )
+    is_loaded_by_redfish = has_redfish and PLUGIN in hook_names('redfish')
+    is_loaded_by_api = start.is_all_in_one() and PLUGIN in CONF.api.middleware
+    if is_loaded_by_redfish or is_loaded_by_api:
+        text = _(
+            '[inspector]hooks does not name %s: a conductor with this '
+            'configuration runs no rules of the phase preprocess on nodes '
+            'with the inspect interface agent'
+        )
+    else:
+        text = _(
+            '[inspector]hooks does not name %s: a conductor with this '
+            'configuration runs no inspection rules'
+        )
+    return text % PLUGIN
 
 
 def _is_agent_enabled(conducts: bool) -> bool:

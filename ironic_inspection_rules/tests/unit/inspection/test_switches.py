@@ -105,6 +105,35 @@ class NamesTestCase(SwitchesTestCase):
         )
         self.one({'inspector': {'hooks': None}}, '[inspector]hooks')
 
+    def test_hooks_without_the_plugin_where_something_else_loads_it(self):
+        without = {'inspector': {'hooks': '$default_hooks'}}
+        nothing, preprocess = 'no inspection rules', 'of the phase preprocess'
+        all_in_one = {'rpc_transport': 'none'}
+        split = {'rpc_transport': 'json-rpc'}
+        agent_only = {'enabled_inspect_interfaces': 'agent'}
+        for default, redfish_hooks, effect in (
+            ({**all_in_one, **agent_only}, None, preprocess),
+            ({**split, **agent_only}, None, nothing),
+            (
+                {**split, **agent_only},
+                '$default_inspection_hooks,inspection-rules',
+                nothing,
+            ),
+            (
+                {**split, 'enabled_inspect_interfaces': 'agent,redfish'},
+                '$default_inspection_hooks,inspection-rules',
+                preprocess,
+            ),
+        ):
+            self.one(
+                {
+                    **without,
+                    'DEFAULT': default,
+                    'redfish': {'inspection_hooks': redfish_hooks},
+                },
+                effect,
+            )
+
     def test_hooks_with_a_name_near_the_plugin_s(self):
         for name in (*switches.NEAR_NAMES, 'inspection-ruels'):
             self.one(
