@@ -328,6 +328,18 @@ class ZuulTestCase(PipelineTestCase):
         self.assertEqual(['Tag big machines'], self.stored())
 
 
+class ZuulStarterTestCase(StarterTestCase, ZuulTestCase):
+    def test_rules_are_checked_planned_and_applied(self) -> None:
+        self.play('check')
+        self.play('apply')
+        self.assert_applied()
+
+    def test_a_machine_that_is_no_more_as_expected_fails_the_job(self) -> None:
+        expected = self.scratch / 'repository' / 'expected.yaml'
+        expected.write_text(expected.read_text().replace('CUSTOM_BIG', 'X'))
+        self.play('check', ends_with=2)
+
+
 # Only executors of Zuul have it.
 _ZUUL_RETURN = """\
 import json
