@@ -13,14 +13,14 @@ from ironic_inspection_rules.tests.unit.inspection import base
 class AcceptanceTestCase(base.GlueTestCase):
     """Data that nobody can process are not accepted."""
 
-    def put(self, provision_state):
+    def put(self, provision_state, event=queue_request.CONTINUE):
         node = self.task.node
         node.provision_state = provision_state
         node.inspection_started_at = timeutils.utcnow()
         node.save()
         return database_queue.DatabaseQueue(
             60.0, node_reservation.stop_timeout
-        ).put(node.uuid, queue_request.CONTINUE, {}, {})
+        ).put(node.uuid, event, {}, {})
 
     def test_a_node_that_waits_has_its_clock_stopped(self):
         put = self.put(states.INSPECTWAIT)
@@ -34,3 +34,8 @@ class AcceptanceTestCase(base.GlueTestCase):
         for over in (states.INSPECTFAIL, states.MANAGEABLE):
             exc = self.assertRaises(exceptions.Conflict, self.put, over)
             self.assertIn(over, str(exc))
+
+    def test_a_machine_waits_for_its_power_in_any_state(self):
+        # Whether it is still to be powered on is decided in its turn.
+        put = self.put(states.INSPECTFAIL, queue_request.POWER_ON)
+        self.assertIsNone(put.inspection_began_at)

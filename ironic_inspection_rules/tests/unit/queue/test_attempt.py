@@ -634,6 +634,16 @@ class BindingTestCase(BindingMixin, BoundTestCase):
             self.assertIn('no way', node.last_error)
             self.assertEqual([], self.settle())
 
+    def test_a_node_that_a_finished_request_has_left_says_so(self):
+        self.inspect(LONG_AGO)
+        self.post(cpu=1)
+        request = self.queue.begin(self.queue.get(NAME), state.PROCESSING)
+        self.queue.consume(request)
+
+        self.settle()
+
+        self.assertIn('it has ended', self.stored_node().last_error)
+
     def test_a_locked_node_is_brought_to_an_end_later(self):
         self.inspect(LONG_AGO)
         self.queue.abort(self.post(cpu=1).uuid, 'aborted')
@@ -755,6 +765,18 @@ class BindingTestCase(BindingMixin, BoundTestCase):
             others.check()
         self.assertEqual(1, log.output.count('enabled_hardware_types'))
         self.assertIn(self.stored_node().driver, log.output)
+
+    def test_an_ended_request_waits_for_no_worker(self):
+        self.inspect(LONG_AGO)
+        self.queue.abort(self.post(cpu=1).uuid, 'aborted')
+        queue_base.pass_time(60)
+        log = self.useFixture(fixtures.FakeLogger())
+
+        maintenance.UnservedRequests(
+            node_reservation.served_by(['other'], []), 30
+        ).check()
+
+        self.assertEqual('', log.output)
 
 
 class FailTestCase(InspectorTestCase):

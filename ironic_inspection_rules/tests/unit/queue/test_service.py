@@ -5,6 +5,7 @@ import types
 
 import fixtures
 from ironic.conf import CONF
+import tenacity
 
 from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
@@ -78,7 +79,28 @@ class FakeCounter:
         pass
 
 
+class StopTestCase(ServiceTestCase):
+    def test_every_worker_stops(self):
+        self.service.stop()
+
+        for worker in (self.service._worker, self.service._power_on_worker):
+            self.assertTrue(worker.pause(PATIENCE))
+
+
 class SuperviseTestCase(ServiceTestCase):
+    def test_what_breaks_off_after_the_stop_does_not_start_again(self):
+        runs = []
+
+        def run():
+            runs.append(None)
+            if len(runs) == 1:
+                self.service.stop()
+                raise ValueError
+
+        self.assertRaises(tenacity.RetryError, self.service._supervise, run)
+
+        self.assertEqual(1, len(runs))
+
     def test_what_breaks_off_starts_again_until_it_is_stopped(self):
         self.patch(service, '_RESTART_DELAY', 0)
         runs = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import logging
+import queue
 import threading
 
 import fixtures
@@ -44,6 +45,25 @@ class WakeupTestCase(base.IronicTestCase):
         sender.wake()
         for one in heard:
             self.assert_hears(one, sender)
+
+    def test_a_wake_up_is_addressed_to_all_workers(self):
+        targets = queue.SimpleQueue()
+        self.useFixture(
+            fixtures.MonkeyPatch('ironic.common.rpc.get_client', targets.put)
+        )
+
+        wakeup.WakeupSender().wake()
+
+        self.assertTrue(targets.get(timeout=PATIENCE).fanout)
+
+    def test_one_thread_sends_all_wake_ups(self):
+        sender = wakeup.WakeupSender()
+        sender.wake()
+        first = sender._thread
+
+        sender.wake()
+
+        self.assertIs(first, sender._thread)
 
     def test_a_broken_transport_delays_and_stops_nobody(self):
         sent = threading.Semaphore(0)
