@@ -567,10 +567,11 @@ def _find_free_position(
             candidate -= 1.0
             continue
         # Halve the distance to the rule before. At last, no float is between
-        # the two.
-        candidate = (low + candidate) / 2
-        if candidate <= low:
+        # the two, and the middle is rounded to either of them.
+        middle = (low + candidate) / 2
+        if not low < middle < candidate:
             return None
+        candidate = middle
     return candidate
 
 

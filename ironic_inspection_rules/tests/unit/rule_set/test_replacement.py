@@ -251,6 +251,24 @@ class DecideTestCase(base.TestCase):
             [None, 2.0, 3.0], [step.new_position for step in steps]
         )
 
+    def test_where_another_rule_takes_the_last_room_all_get_new_places(self):
+        # The number between "a" and "b" is rounded to that of "b".
+        positions = {
+            'a': 1.0 + 2**-52,
+            'b': 1.0 + 2 * 2**-52,
+            'c': 1.0 + 3 * 2**-52,
+        }
+        wanted = [
+            {'uuid': uuid, 'priority': priority}
+            for uuid, priority in (('a', 1), ('x', 1), ('c', 1), ('b', 0))
+        ]
+
+        steps = self.decide(wanted, 'abc', positions)
+
+        self.assertEqual(
+            {1.0, 2.0, 3.0, 4.0}, {step.new_position for step in steps}
+        )
+
     @hypothesis.given(
         st.lists(st.sampled_from('abcdefgh'), unique=True),
         st.lists(st.sampled_from('abcdefgh'), unique=True),
@@ -277,6 +295,7 @@ class DecideTestCase(base.TestCase):
     )
     @hypothesis.example([('b', 1), ('a', 0), ('c', 0)], ['a', 'b'])
     @hypothesis.example([('b', 1), ('c', 1), ('d', 0), ('a', 0)], ['a', 'b'])
+    @hypothesis.example([('d', 1), ('b', 1), ('c', 2), ('a', 0)], ['a', 'b'])
     def test_no_two_rules_come_to_one_place(self, wanted, present):
         positions = {
             uuid: float(number) for number, uuid in enumerate(present)
