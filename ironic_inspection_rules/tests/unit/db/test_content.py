@@ -7,6 +7,7 @@
 
 import contextlib
 import threading
+import types
 
 import sqlalchemy as sa
 
@@ -214,3 +215,22 @@ class ContentTestCase(ContentMixin, base.TestCase):
     def setUp(self):
         super().setUp()
         self.useFixture(database.Database())
+
+    def test_what_a_sweep_removes_before_the_mark_is_missing(self):
+        digest = content.store(document())
+        self.age()
+
+        with transaction.writer_without_session() as connection:
+
+            def execute(statement):
+                if statement.is_update:
+                    connection.execute(sa.delete(models.ContentRow))
+                return connection.execute(statement)
+
+            missing = content._mark_as_used(
+                types.SimpleNamespace(execute=execute),
+                models.ContentRow.__table__,
+                [digest],
+            )
+
+        self.assertEqual([digest], missing)

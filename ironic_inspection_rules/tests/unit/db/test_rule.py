@@ -318,6 +318,17 @@ class RulesMixin:
             self.revisions(),
         )
 
+    def test_a_rule_that_went_before_another_is_not_put_back(self):
+        given, other = values(), values()
+        db_rule.create_rule(given)
+        db_rule.create_rule(other)
+        db_rule.destroy_rule(given['uuid'])
+        db_rule.destroy_rule(other['uuid'])
+
+        db_rule.create_rule(given)
+
+        self.assertEqual([5, 4, 3, 2, 1], revisions())
+
     def test_rules_that_are_made_again_push_no_revision_out(self):
         origin = rule_set.ChangeOrigin(keep_revisions=3)
         given = values()
@@ -469,6 +480,19 @@ class RulesMixin:
             [(each.uuid, each.priority) for each in db_rule.list_rules()],
         )
         self.assertEqual([before], revisions())
+
+    def test_two_new_rules_with_one_uuid_are_a_conflict(self):
+        given = values()
+
+        self.assertRaises(
+            exceptions.RuleAlreadyExists,
+            db_rule.change_rules,
+            database.read_revision(),
+            [given, given],
+            {},
+            [],
+            rule_set.UNKNOWN,
+        )
 
     def test_of_changes_at_once_on_one_revision_one_wins(self):
         before = database.read_revision()

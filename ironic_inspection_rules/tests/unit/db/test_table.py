@@ -34,9 +34,9 @@ def pairs(count):
     ]
 
 
-def put(given, definition=DEFINITION, keep=100):
+def put(given, definition=DEFINITION, keep=100, name='machines'):
     """Store a table, or remove it where the definition is None."""
-    known = db_table.list_digests('machines')
+    known = db_table.list_digests(name)
     chunks = [
         [chunk.digest, None if chunk.digest in known else chunk.text]
         for chunk in db_table.split(given)
@@ -49,7 +49,7 @@ def put(given, definition=DEFINITION, keep=100):
         rule_set.ChangeOrigin(keep_revisions=keep),
         [
             {
-                'name': 'machines',
+                'name': name,
                 'definition': definition,
                 'size': len(given),
                 'chunks': chunks,
@@ -59,10 +59,10 @@ def put(given, definition=DEFINITION, keep=100):
     )
 
 
-def rows(revision=None):
+def rows(revision=None, name='machines'):
     """Read the rows of the table back."""
-    digests = db_table.list_digests('machines', revision)
-    read = db_table.read_chunks('machines', digests, revision)
+    digests = db_table.list_digests(name, revision)
+    read = db_table.read_chunks(name, digests, revision)
     return [pair for digest in digests for pair in read[digest]]
 
 
@@ -145,6 +145,16 @@ class TablesMixin:
         self.assertEqual([], db_table.list_tables())
         self.assertEqual(pairs(10), rows(1))
         self.assertEqual(2, put([], None))
+
+    def test_a_table_does_not_depend_on_another_with_the_same_rows(self):
+        put(pairs(3), name='machines')
+        put(pairs(3), name='orders')
+        self.assertEqual(pairs(3), rows(name='orders'))
+
+        put([], None, name='machines')
+
+        self.assertEqual([], rows(name='machines'))
+        self.assertEqual(pairs(3), rows(name='orders'))
 
     def test_what_no_revision_has_is_removed(self):
         put(pairs(10))

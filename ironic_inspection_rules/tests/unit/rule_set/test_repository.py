@@ -134,6 +134,29 @@ class RepositoryTestCase(base.TestCase):
         rules.refresh(None)
         self.assertEqual((7, 1), (before.revision, len(before.plans['main'])))
 
+    def test_rows_that_a_change_replaces_meanwhile_are_read_again(self):
+        rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
+        read = self.store.rules
+
+        def lose_rows(context):
+            self.store.changes = 7
+            self.store.rules = read
+            raise exceptions.Conflict('rows are gone')
+
+        self.store.rules = lose_rows
+
+        self.assertEqual(7, rules.refresh(None).revision)
+
+    def test_rows_that_are_missing_for_good_are_an_error(self):
+        rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
+
+        def lose_rows(context):
+            raise exceptions.Conflict('rows are gone')
+
+        self.store.changes, self.store.rules = 7, lose_rows
+
+        self.assertRaises(exceptions.Conflict, rules.refresh, None)
+
     def test_what_was_read_is_returned_whatever_is_read_next(self):
         rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
 
