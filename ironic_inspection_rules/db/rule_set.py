@@ -138,8 +138,13 @@ class RuleSetChange:
         uuid = values['uuid']
         # None if the list of revisions does not show the previous change.
         previous: Any = self.session.get(models.RevisionRow, self.revision - 1)
-        if previous is None or not _has_removed_only(previous, uuid):
+        if previous is None:
             return False
+        outcomes = [change['outcome'] for change in previous.changes]
+        if outcomes != [DELETED]:
+            return False
+        # If it has removed another rule or a table, no version of this rule
+        # ended with it.
         version: Any = self.session.execute(
             sa.select(models.RuleVersionRow).where(
                 models.RuleVersionRow.uuid == uuid,
@@ -383,20 +388,6 @@ class RuleSetChange:
             self.session.execute(
                 sa.delete(_RULES).where(_RULES.c.uuid.in_(part))
             )
-
-
-def _has_removed_only(revision: Any, uuid: str) -> bool:
-    """Return whether a revision has removed a rule and changed nothing else.
-
-    :param revision: a :class:`.models.RevisionRow`.
-    :param uuid: the UUID of the rule.
-    """
-    if len(revision.changes) != 1:
-        return False
-    # The change of a table has no "uuid".
-    [only_change] = revision.changes
-    is_of_rule = only_change.get('uuid') == uuid
-    return is_of_rule and only_change['outcome'] == DELETED
 
 
 def _has_same_fields(row: Mapping[str, Any], version: Any) -> bool:
