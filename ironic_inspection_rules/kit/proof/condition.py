@@ -35,7 +35,6 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
-from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import expression
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
@@ -358,9 +357,7 @@ def _guess_items_beyond(
 
     Only the first items of a list have formulas of their own. For the others,
     the solver guesses whether the condition holds and whether it fails; the
-    engine must confirm these guesses. Their names are recorded in
-    ``machine.loops`` under the name of the list, so that
-    :class:`.search.MachineSearch` can tell whether longer lists matter.
+    engine must confirm these guesses.
 
     :param once: the condition without its loop.
     :param multiple: ``any``, ``all``, ``first`` or ``last``.
@@ -378,16 +375,12 @@ def _guess_items_beyond(
     machine = scope.machine
     # The guesses depend on these: equal conditions on equal data share them.
     about = (json.dumps([once, multiple]), alternative, scope)
-    reason = f'more than {cells.LONGEST} items of {alternative.name}'
-    names_of_guesses = machine.loops.setdefault(alternative.name, set())
-    holds = machine.guess(reason, 'holds', *about)
-    names_of_guesses.add(str(holds))
+    holds = machine.guess_beyond(alternative, 'holds', *about)
     if all(item.truth.fails is logic.FALSE for item in items):
         # A condition that cannot fail for the first items cannot fail for
         # later items.
         return _Item(exists, Truth(holds))
-    fails = machine.guess(reason, 'fails', *about)
-    names_of_guesses.add(str(fails))
+    fails = machine.guess_beyond(alternative, 'fails', *about)
     return _Item(exists, Truth(holds, fails))
 
 

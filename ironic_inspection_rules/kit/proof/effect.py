@@ -510,9 +510,7 @@ class SymbolicEffects:
     ) -> Formula:
         """Return the guess that a port is not among the first five.
 
-        Only the first five ports of a machine have formulas. The guess is
-        recorded as a guess about a list with more than five items: if the
-        wanted formula contains it, the search may need longer lists.
+        Only the first five ports of a machine have formulas.
 
         :param address: the address of the port.
         """
@@ -526,15 +524,9 @@ class SymbolicEffects:
                 # not match". logic.settled() makes both the same formula.
                 settled_guard = logic.settled(guard)
                 addresses.append((settled_guard, port.step('address')))
-        is_in_rest = self._machine.guess(
-            f'more than {cells.LONGEST} items of {ports.name}',
-            'port',
-            ports.length,
-            addresses,
-            address,
+        is_in_rest = self._machine.guess_beyond(
+            ports, 'port', ports.length, addresses, address
         )
-        guesses = self._machine.loops.setdefault(ports.name, set())
-        guesses.add(str(is_in_rest))
         return logic.conj(ports.where_longer, is_in_rest)
 
     def extend_list(
@@ -885,11 +877,7 @@ class SymbolicEffects:
         if is_longer is logic.FALSE:
             return
         reason = f'more than {cells.LONGEST} items of {names.name}'
-        fails = self._machine.guess(reason, 'fails', names, prefix)
-        # Record the guesses in the same way as the guesses of loops, because a
-        # longer list may lead to another answer.
-        guesses = self._machine.loops.setdefault(names.name, set())
-        guesses.add(str(fails))
+        fails = self._machine.guess_beyond(names, 'fails', names, prefix)
         where_written = self.end_where(logic.conj(when, is_longer), fails)
         for trait in sorted(self._traits):
             has_trait = self._value_of_trait(trait)
@@ -898,10 +886,9 @@ class SymbolicEffects:
             else:
                 # A condition "one-of" that looks for the trait in the list has
                 # the same guess.
-                is_in_rest = self._machine.guess(
-                    reason, 'among', names, values.Const(trait)
+                is_in_rest = self._machine.guess_beyond(
+                    names, 'among', names, values.Const(trait)
                 )
-                guesses.add(str(is_in_rest))
                 has_trait = values.choose(
                     is_in_rest, values.const(True), has_trait
                 )

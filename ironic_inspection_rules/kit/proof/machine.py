@@ -64,8 +64,8 @@ class SymbolicMachine:
         ``guess 3``.
     :ivar keep_going: called for every part of a rule that is translated,
         because translating a large rule may exceed the time of a proof.
-    :ivar loops: the names of guesses about the later items of a list, by the
-        name of the list.
+    :ivar guesses_beyond: the names of guesses about the later items of a list,
+        by the name of the list, see :meth:`guess_beyond`.
     :ivar likely: guesses that usually hold, which the search tries first, by
         the id of their term.
     :ivar rounded: pairs of a real number and the same number rounded to a
@@ -88,7 +88,7 @@ class SymbolicMachine:
         self.numbers: dict[int, texts.NumberVariable] = {}
         self.numbers_of: dict[int, logic.Term] = {}
         self.reasons: dict[str, str] = {}
-        self.loops: dict[str, set[str]] = {}
+        self.guesses_beyond: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
         # Texts that are known to contain no marks, by the id of their term.
@@ -292,6 +292,23 @@ class SymbolicMachine:
             # Keep these alive, so that no other object gets an id in the key.
             self._kept.append(about)
         return self._guesses[key]
+
+    def guess_beyond(
+        self, items: values.ItemList, *about: typing.Any
+    ) -> logic.Formula:
+        """Return a guess about the items of a list that have no formulas.
+
+        These are the items after the first :data:`.cell.LONGEST`. The name of
+        the guess is recorded, so that :class:`.search.MachineSearch` can tell
+        whether longer lists matter.
+
+        :param about: everything that the truth depends on, as in
+            :meth:`guess`.
+        """
+        reason = f'more than {cells.LONGEST} items of {items.name}'
+        guess = self.guess(reason, *about)
+        self.guesses_beyond.setdefault(items.name, set()).add(str(guess))
+        return guess
 
     def may_fail(self, value: Alternatives) -> logic.Formula:
         """Return the guess that an unknown value is an error."""

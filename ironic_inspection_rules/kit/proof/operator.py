@@ -25,7 +25,6 @@ import z3
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
-from ironic_inspection_rules.kit.proof import cell as cells
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import relation as relations
@@ -326,8 +325,6 @@ def _where_in_list(
         …
         it has more than five items, and the guess is true
 
-    The guess is recorded in the same way as the guesses of loops, because a
-    longer list may lead to another answer.
     """
     parts = []
     # "exists" holds if the list has this item, and the guard holds if the item
@@ -343,14 +340,7 @@ def _where_in_list(
             is_equal = relations.between(machine, 'eq', value, alternative)
             parts.append(logic.conj(exists, guard, is_equal))
     # Guess whether the value is among the later items.
-    is_beyond = machine.guess(
-        f'more than {cells.LONGEST} items of {among.name}',
-        'among',
-        among,
-        value,
-    )
-    names_of_guesses = machine.loops.setdefault(among.name, set())
-    names_of_guesses.add(str(is_beyond))
+    is_beyond = machine.guess_beyond(among, 'among', among, value)
     return logic.disj(*parts, logic.conj(among.where_longer, is_beyond))
 
 

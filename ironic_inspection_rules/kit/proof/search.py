@@ -423,7 +423,7 @@ class MachineSearch:
         # a guess that its condition holds, and perhaps one that it fails; each
         # guess may need another item. "one-of" and a write to a port have one
         # guess, that the list has the item.
-        guesses = self._machine.loops.get(cell.name, set())
+        guesses = self._machine.guesses_beyond.get(cell.name, set())
         guesses_that_matter = guesses & find_constant_names(wanted)
         # The first and the last item are needed as well.
         items_needed = len(guesses_that_matter) + 2
