@@ -337,13 +337,11 @@ def _translate_over_items(
     if multiple == 'last':
         return _hold_for_last(items)
     if multiple == 'all':
-        # The first item for which the condition does not hold decides.
-        all_held, fails = _loop_until_decided(items, decisive=False)
+        truth = _hold_for_all(items)
         # As in the engine, "all" does not hold for a list without items.
-        return Truth(logic.conj(first.exists, all_held), fails)
-    # "any": the first item for which the condition holds decides.
-    none_held, fails = _loop_until_decided(items, decisive=True)
-    return Truth(logic.negated(none_held), fails)
+        return Truth(logic.conj(first.exists, truth.holds), truth.fails)
+    # "Any holds" is the opposite of "none holds".
+    return _hold_for_all(items, holding=False).inverted()
 
 
 def _guess_items_beyond(
@@ -400,25 +398,19 @@ def _hold_for_last(items: Sequence[_Item]) -> Truth:
     return _join_cases(cases)
 
 
-def _loop_until_decided(
-    items: Sequence[_Item], decisive: bool
-) -> tuple[logic.Formula, logic.Formula]:
-    """Evaluate a condition item by item until the result for one decides.
+def _hold_for_all(items: Sequence[_Item], holding: bool = True) -> Truth:
+    """Return the truth that a condition holds for all items, or for none.
 
-    As in the engine, the loop then ends: the condition is not evaluated for
-    later items, so it cannot be an error for them. An error for the second
-    item therefore counts only if the first item does not decide. For ``any``
-    and two items, the formulas are::
+    As in the engine, the first item that decides ends the loop: the condition
+    is not evaluated for later items, so it cannot be an error for them. For
+    two items, and to ask whether it holds for none, the formulas are::
 
-        no item decides → it holds neither for the first nor the second item
-        an error        → it fails for the first item; or it does not hold for
-                          the first, and fails for the second
+        none holds → it holds neither for the first nor for the second item
+        an error   → it fails for the first item; or it does not hold for the
+                     first, and fails for the second
 
-    :param decisive: the result that decides. True for ``any``, where one item
-        is enough for which the condition holds; False for ``all``, where one
-        item is enough for which it does not hold.
-    :returns: the formula that no item decides, and the formula that the
-        condition is an error for an item that is reached.
+    :param holding: True to ask whether it holds for all items, False to ask
+        whether it holds for none, as in :func:`all_hold`.
     """
     # Holds if no item so far has decided.
     undecided = logic.TRUE
@@ -427,11 +419,11 @@ def _loop_until_decided(
         fails_here = logic.conj(undecided, item.exists, item.truth.fails)
         fails = logic.disj(fails, fails_here)
         decides = item.truth.holds
-        if not decisive:
+        if holding:
             decides = logic.negated(decides)
         decides_here = logic.conj(item.exists, decides)
         undecided = logic.conj(undecided, logic.negated(decides_here))
-    return undecided, fails
+    return Truth(undecided, fails)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -443,6 +435,14 @@ class _Argument:
 
     name: str
     value: values.Value
+
+
+@dataclasses.dataclass(frozen=True)
+class _Operand:
+    """An argument of a condition with one of its alternatives."""
+
+    name: str
+    alternative: values.Alternative
 
 
 def _translate_single(
@@ -462,17 +462,19 @@ def _translate_single(
     """
     bound, _problems = op.signature.bind(args)
     arguments = _evaluate_arguments(op, bound, scope)
-    names = [argument.name for argument in arguments]
-    all_values = [argument.value for argument in arguments]
     cases = []
     # A combination is, for example, an integer "count" and the constant 8.
     for guard, combination in values.product(
-        all_values, scope.machine.keep_going
+        [argument.value for argument in arguments], scope.machine.keep_going
     ):
-        try:
-            truth = _decide_combination(
-                op, names, combination, inverted, scope.machine
+        chosen = [
+            _Operand(argument.name, alternative)
+            for argument, alternative in zip(
+                arguments, combination, strict=True
             )
+        ]
+        try:
+            truth = _decide_combination(op, chosen, inverted, scope.machine)
         except logic.Untranslatable as exc:
             truth = _guess_truth(
                 op, bound, inverted, combination, scope, cause=str(exc)
@@ -611,8 +613,7 @@ def _guess_truth(
 
 def _decide_combination(
     op: registry.Op,
-    names: Sequence[str],
-    chosen: Alternatives,
+    chosen: Sequence[_Operand],
     inverted: bool,
     machine: machines.SymbolicMachine,
 ) -> Truth:
@@ -622,24 +623,26 @@ def _decide_combination(
     Otherwise the translation of the op returns a formula, e.g. ``count > 8``
     for an integer of the machine and 8.
 
-    :param names: the names of the arguments; empty for a value if the op takes
-        any number of them.
-    :param chosen: one alternative of every argument, in the same order.
+    :param chosen: the arguments, in the order in which the engine reads them.
     :raises: :class:`.logic.Untranslatable` if the solver cannot decide.
     """
+    alternatives = [argument.alternative for argument in chosen]
     truth_without_value = _truth_without_value(
-        chosen, _asks_missing(op), machine
+        alternatives, _asks_missing(op), machine
     )
     if truth_without_value is not None:
         # If a value is missing, the condition does not hold, even with "!".
         return truth_without_value
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         raise logic.Untranslatable('it looks into the data itself')
-    for alternative in chosen:
+    for alternative in alternatives:
         if isinstance(alternative, values.UnknownValue):
             raise logic.Untranslatable(alternative.reason)
-    operands = _build_operands(op, names, chosen, machine)
-    if all(isinstance(alternative, values.Const) for alternative in chosen):
+    operands = _build_operands(op, chosen, machine)
+    is_known = all(
+        isinstance(alternative, values.Const) for alternative in alternatives
+    )
+    if is_known:
         truth = _decide_known(op, operands)
     else:
         translation = operators.TRANSLATIONS.get(op.name)
@@ -653,8 +656,7 @@ def _decide_combination(
 
 def _build_operands(
     op: registry.Op,
-    names: Sequence[str],
-    chosen: Alternatives,
+    chosen: Sequence[_Operand],
     machine: machines.SymbolicMachine,
 ) -> operators.Operands:
     """Return the arguments in the form that the translation of an op expects.
@@ -663,18 +665,17 @@ def _build_operands(
     rule reads all of them from one field, a constant list is split into its
     items.
 
-    :param names: the names of the arguments; empty for a value without a name.
-    :param chosen: one alternative of every argument, in the same order.
     :raises: :class:`.logic.Untranslatable` if a rule reads all values from one
         list of the machine.
     """
     named: dict[str, values.Alternative] = {}
     unnamed: list[values.Alternative] = []
-    for name, alternative in zip(names, chosen, strict=True):
-        if not name:
+    for argument in chosen:
+        alternative = argument.alternative
+        if not argument.name:
             unnamed.append(alternative)
-        elif not op.signature.by_name[name].variadic:
-            named[name] = alternative
+        elif not op.signature.by_name[argument.name].variadic:
+            named[argument.name] = alternative
         elif isinstance(alternative, values.Const):
             # The items of a known list are the values.
             unnamed += map(values.Const, alternative.value)
@@ -684,7 +685,9 @@ def _build_operands(
 
 
 def _truth_without_value(
-    chosen: Alternatives, asks_missing: bool, machine: machines.SymbolicMachine
+    alternatives: Sequence[values.Alternative],
+    asks_missing: bool,
+    machine: machines.SymbolicMachine,
 ) -> Truth | None:
     """Return the truth of a condition if an argument has no value.
 
@@ -693,14 +696,14 @@ def _truth_without_value(
     unknown value may be missing or an error: the solver guesses. Before a
     missing value, it may still make the condition an error.
 
-    :param chosen: one alternative of every argument, in order.
+    :param alternatives: one alternative of every argument, in order.
     :param asks_missing: whether the op itself accepts a missing value.
     :returns: None if every argument has a value or may have one, so the op
         must decide.
     """
     fails = logic.FALSE
     unknown: list[values.Alternative] = []
-    for alternative in chosen:
+    for alternative in alternatives:
         if isinstance(alternative, values.UnknownValue):
             may_fail = machine.may_fail(values.only(alternative))
             fails = logic.disj(fails, may_fail)
