@@ -166,22 +166,24 @@ def _require_parts(parts: list[Value], whole: values.Alternative) -> Value:
     :param parts: the values of the parts.
     :param whole: the list, mapping or text.
     """
-    # Go from the last part to the first. "decided" is the result that follows
-    # from the parts after the current one: if the current part has a value,
-    # the result does not change.
-    decided = values.only(whole)
-    for part in reversed(parts):
-        cases = []
+    cases: list[tuple[logic.Formula, Value]] = []
+    # Holds on the machines on which all parts so far have a value.
+    is_reached = logic.TRUE
+    for part in parts:
+        guards_with_value = []
         # The guard of an alternative holds on the machines that have it.
         for guard, alternative in part:
-            decided_with_part = decided
+            decides = logic.conj(is_reached, guard)
             if values.has_no_value(alternative):
-                decided_with_part = values.only(alternative)
+                cases.append((decides, values.only(alternative)))
             elif isinstance(alternative, values.UnknownValue):
-                decided_with_part = values.unknown(alternative.reason, *parts)
-            cases.append((guard, decided_with_part))
-        decided = values.join(cases)
-    return decided
+                unknown = values.unknown(alternative.reason, *parts)
+                cases.append((decides, unknown))
+            else:
+                guards_with_value.append(guard)
+        is_reached = logic.conj(is_reached, logic.disj(*guards_with_value))
+    cases.append((is_reached, values.only(whole)))
+    return values.join(cases)
 
 
 def evaluate_argument(

@@ -15,7 +15,6 @@ text, a number or a truth value that the solver chooses: with a number
 """
 
 import json
-import operator
 import typing
 
 import z3
@@ -31,8 +30,8 @@ from ironic_inspection_rules.engine.language import template
 from ironic_inspection_rules.kit.proof import floats
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
-from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import secret
+from ironic_inspection_rules.kit.proof import text as texts
 from ironic_inspection_rules.kit.proof import value as values
 
 Value = values.Value
@@ -285,19 +284,19 @@ class FilterTranslation:
             32 <= count < 128 → 'small'
             count < 32        → the default of the filter
         """
-        label = values.const(self._args.get('default', data_path.ABSENT))
-        # Start with the lowest bound, because the last bound that is reached
-        # decides. If bounds are equal, the first one in the table must decide,
-        # so it comes last here.
-        backwards = reversed(self._args['table'])
-        rows = sorted(backwards, key=operator.itemgetter(0))
-        for bound, label_of_bound in rows:
-            label = values.choose(
+        label_by_bound: dict[float, typing.Any] = {}
+        for bound, label in self._args['table']:
+            # If bounds are equal, the first one in the table decides.
+            label_by_bound.setdefault(bound, label)
+        result = values.const(self._args.get('default', data_path.ABSENT))
+        # Start with the lowest bound: the last bound that is reached decides.
+        for bound in sorted(label_by_bound):
+            result = values.choose(
                 term >= logic.number_term(bound),
-                values.const(label_of_bound),
-                label,
+                values.const(label_by_bound[bound]),
+                result,
             )
-        return label
+        return result
 
     def _calculate(self, term: logic.Term) -> Value | None:
         """Calculate with a number of the machine; None if unknown.

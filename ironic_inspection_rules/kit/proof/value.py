@@ -802,15 +802,15 @@ def choose(guard: Formula, chosen: Value, otherwise: Value) -> Value:
         is_chosen = logic.conj(guard, inner_guard)
         # If the alternative is the node after a rule, this is the node before
         # the rule, with its own guard.
-        mapping_before = _find_mapping_of_cell(alternative, others_left)
-        if mapping_before is None:
+        index = _find_mapping_of_cell(alternative, others_left)
+        if index is None:
             parts.append((is_chosen, only(alternative)))
             continue
-        others_left.remove(mapping_before)
-        guard_before, before = mapping_before
+        guard_before, before = others_left.pop(index)
         is_before_chosen = logic.conj(opposite, guard_before)
         is_either_chosen = logic.disj(is_chosen, is_before_chosen)
         assert isinstance(alternative, Mapping)
+        assert isinstance(before, Mapping)
         merged = _choose_entries(guard, alternative, before)
         parts.append((is_either_chosen, only(merged)))
     for inner_guard, alternative in others_left:
@@ -834,28 +834,27 @@ def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
 def _find_mapping_of_cell(
     alternative: Alternative,
     others: list[tuple[Formula, Alternative]],
-) -> tuple[Formula, Mapping] | None:
-    """Find another mapping of the same field, e.g. ``node`` before a rule.
+) -> int | None:
+    """Return the index of another mapping of the same field.
 
     Both mappings have the same cell, which is the field of the machine, or
     none if rules have made them.
 
-    :param alternative: any alternative, e.g. ``node`` after the rule.
-    :returns: the pair of a guard and the mapping. None if there is no such
-        mapping, if the rule has changed nothing so that both are the same
-        mapping, or if the alternative is not a mapping.
+    :param alternative: any alternative, e.g. ``node`` after a rule.
+    :param others: pairs of a guard and an alternative, e.g. ``node`` before
+        the rule.
+    :returns: None if there is no such mapping, if the rule has changed nothing
+        so that both are the same mapping, or if the alternative is not a
+        mapping.
     """
     if not isinstance(alternative, Mapping):
         return None
-    for pair in others:
-        _guard, other = pair
+    for index, (_guard, other) in enumerate(others):
         if isinstance(other, Mapping) and other.cell is alternative.cell:
             if other is alternative:
                 # Both are the same object, and join() merges them.
                 return None
-            # Return the same pair, because the caller removes it from the
-            # others.
-            return typing.cast('tuple[Formula, Mapping]', pair)
+            return index
     return None
 
 
