@@ -531,7 +531,8 @@ def _where_empty(
 ) -> logic.Formula:
     """Return the formula that the value at a second place is ignored.
 
-    It is ignored if it is missing, or false in Python, e.g. ``''`` or ``[]``.
+    It is ignored if it is missing, or false in Python, e.g. ``''``, False, 0
+    or ``[]``.
     """
     parts = []
     # The guard of an alternative holds on the machines that have it.
@@ -542,7 +543,12 @@ def _where_empty(
                 alternative.is_missing or not alternative.value
             )
         elif isinstance(alternative, values.SolverTerm):
-            is_empty = _where_term_empty(alternative)
+            if alternative.is_text:
+                is_empty = alternative.term == ''
+            elif alternative.is_boolean:
+                is_empty = logic.negated(alternative.term)
+            else:
+                is_empty = alternative.term == 0
         elif isinstance(alternative, values.ItemList):
             is_empty = alternative.length == 0
         elif isinstance(alternative, values.Mapping):
@@ -551,19 +557,6 @@ def _where_empty(
             is_empty = machine.guess(alternative.reason, 'empty', alternative)
         parts.append(logic.conj(guard, is_empty))
     return logic.disj(*parts)
-
-
-def _where_term_empty(alternative: values.SolverTerm) -> logic.Formula:
-    """Return the formula that a term is false in Python: '', False or 0.
-
-    The term is a value of the inventory that replaces a missing value of
-    plugin data. The engine ignores the value of the inventory if it is false.
-    """
-    if alternative.is_text:
-        return alternative.term == ''
-    if alternative.is_boolean:
-        return logic.negated(alternative.term)
-    return alternative.term == 0
 
 
 def _apply_filters(

@@ -403,7 +403,13 @@ def _where_secret_in_alternative(
         the names of secrets.
     """
     if isinstance(alternative, values.Const):
-        return logic.of_bool(_has_secret(alternative, is_masked))
+        if alternative.is_missing:
+            return logic.FALSE
+        if is_masked:
+            return logic.of_bool(_has_mask(alternative.value))
+        # mask() returns the same object if the value contains no secret.
+        masked = masking.mask(alternative.value)
+        return logic.of_bool(masked is not alternative.value)
     if isinstance(alternative, values.SolverTerm):
         if is_masked and alternative.is_text:
             mask = logic.text_term(masking.MASK)
@@ -416,22 +422,6 @@ def _where_secret_in_alternative(
     if isinstance(alternative, values.UnknownValue):
         return machine.guess(alternative.reason, 'secret', alternative)
     return logic.FALSE
-
-
-def _has_secret(alternative: values.Const, is_masked: bool) -> bool:
-    """Return whether a constant contains a secret.
-
-    ``{'password': 'x'}`` does. With ``is_masked``, "login:******" does.
-
-    :param is_masked: whether to look for the mask, see
-        :func:`_where_secret_in`.
-    """
-    if alternative.is_missing:
-        return False
-    if is_masked:
-        return _has_mask(alternative.value)
-    # mask() returns the same object if the value contains no secret.
-    return masking.mask(alternative.value) is not alternative.value
 
 
 def _where_secret_in_list(

@@ -47,11 +47,6 @@ ANY_PORT = '*'  # Stands for a port that is not named by its MAC address.
 ERROR = -1  # The result of an inspection that met an error.
 
 
-def _no_result() -> typing.Any:
-    """Return the result of an inspection that goes on, see :class:`State`."""
-    return z3.IntVal(0)
-
-
 @dataclasses.dataclass(frozen=True)
 class State:
     """All machines at one moment of an inspection.
@@ -65,7 +60,7 @@ class State:
 
     roots: Mapping[str, values.Value]
     going: logic.Formula = logic.TRUE
-    result: typing.Any = dataclasses.field(default_factory=_no_result)
+    result: logic.Term = z3.IntVal(0)
 
     def ended(self, ends: logic.Formula, result: int = ERROR) -> 'State':
         """Return the state after some inspections have ended.
