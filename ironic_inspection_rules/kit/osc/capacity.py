@@ -216,7 +216,7 @@ def refuse_loss(counts: Sequence[JsonObject], max_percent: float) -> None:
 
 def name_rules(
     counts: Sequence[JsonObject], names: Mapping[str, str | None]
-) -> list[JsonObject]:
+) -> list[dict[str, Any]]:
     """Return counts with the names of rules instead of their UUIDs.
 
     :param counts: the counts of all flavors.

@@ -112,7 +112,7 @@ class _Planned:
     rules: Sequence[Any]
     tables: dict[str, Any] | None
     plan: rule_set.Plan
-    capacity: Sequence[capacity_options.JsonObject] | None
+    capacity: Sequence[dict[str, Any]] | None
 
 
 def _make_plan(caller: Any, baremetal: Any, parsed_args: Any) -> _Planned:
@@ -153,7 +153,7 @@ def _count_capacity(
     files: file_set.RuleFiles,
     plan: rule_set.Plan,
     prune: bool,
-) -> list[capacity_options.JsonObject]:
+) -> list[dict[str, Any]]:
     """Count the nodes that can take each flavor, now and with the files.
 
     Ironic tries the rules on all nodes, and changes nothing.
