@@ -20,6 +20,7 @@ import sys
 from ironic_inspection_rules.command import threading_model  # noqa: F401
 
 # isort: split
+from ironic.common import context as ironic_context
 from ironic.common import service
 from ironic.conf import CONF
 from ironic.db import api as db_api
@@ -40,6 +41,7 @@ from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import models
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
+from ironic_inspection_rules.rule_set import repository
 
 
 def create_schema() -> None:
@@ -196,6 +198,7 @@ def check() -> int:
             *switches.problems(),
             *switches.empty_file(rules),
             *switches.unused_scope(),
+            *_find_rule_that_stops_all(rules),
         ]
         remarks = list(announcement.remarks())
     except exceptions.InspectionRulesError as exc:
@@ -210,6 +213,19 @@ def check() -> int:
         return 1
     print(_('Nothing in this configuration switches inspection rules off.'))
     return 0
+
+
+def _find_rule_that_stops_all(rules: repository.Repository) -> Iterator[str]:
+    """Yield the reason why a stored rule keeps all rules from running, if any.
+
+    Services start with such a rule, but refuse every inspection.
+    """
+    try:
+        rules.refresh(ironic_context.get_admin_context())
+    except exceptions.InvalidRule as exc:
+        yield _(
+            '%s: no rule runs until it is mended, deleted or its mode is "off"'
+        ) % exc
 
 
 def _find_problems_of_coordination() -> Iterator[str]:

@@ -12,6 +12,7 @@ from oslo_utils import uuidutils
 from pymysql import constants
 import sqlalchemy as sa
 
+from ironic_inspection_rules.db import models
 from ironic_inspection_rules.tests.functional.command import forking
 from ironic_inspection_rules.tests.unit import base
 
@@ -116,9 +117,11 @@ class DBSyncTestCase(CommandTestCase):
 class CheckTestCase(CommandTestCase):
     def setUp(self):
         super().setUp()
-        engine = sa.create_engine(f'sqlite:///{self.directory}/ironic.sqlite')
-        self.addCleanup(engine.dispose)
-        ironic_models.Base.metadata.create_all(engine)
+        self.engine = sa.create_engine(
+            f'sqlite:///{self.directory}/ironic.sqlite'
+        )
+        self.addCleanup(self.engine.dispose)
+        ironic_models.Base.metadata.create_all(self.engine)
 
     def add(self, text):
         with self.config_file.open('a') as stream:
@@ -171,6 +174,24 @@ class CheckTestCase(CommandTestCase):
         self.add(f'[inspection_rules]\nbuilt_in = {path}\n')
         _code, told, _errors = self.dbsync('check')
         self.assertIn(f'{path} has no rules', told)
+
+    def test_so_is_a_stored_rule_that_stops_all(self):
+        self.dbsync('create_schema')
+        with self.engine.begin() as connection:
+            connection.execute(
+                sa.insert(models.RuleRow.__table__).values(
+                    uuid='00000000-0000-4000-8000-000000000001',
+                    conditions=[],
+                    actions=[{'op': 'of-a-plugin', 'args': []}],
+                    vars={},
+                    position=1,
+                    revision=1,
+                    version='1.0',
+                )
+            )
+        code, told, _errors = self.dbsync('check')
+        self.assertEqual(1, code)
+        self.assertIn('"of-a-plugin" is no longer installed: no rule', told)
 
     def test_so_is_what_keeps_services_from_starting(self):
         code, told, errors = self.dbsync('check')
