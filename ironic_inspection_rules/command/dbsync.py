@@ -223,9 +223,13 @@ def _find_rule_that_stops_all(rules: repository.Repository) -> Iterator[str]:
     try:
         rules.refresh(ironic_context.get_admin_context())
     except exceptions.InvalidRule as exc:
-        yield _(
-            '%s: no rule runs until it is mended, deleted or its mode is "off"'
-        ) % exc
+        yield (
+            _(
+                '%s: no rule runs until it is mended, deleted or its mode is '
+                '"off"'
+            )
+            % exc
+        )
 
 
 def _find_problems_of_coordination() -> Iterator[str]:
