@@ -112,6 +112,40 @@ class PipelineTestCase(CheckoutTestCase):
         for step in self.read(ACTION)['runs']['steps']:
             self.assertNotIn('${{', step['run'], step['name'])
 
+    def test_the_comment_on_github_is_as_long_as_a_comment_may_be(self):
+        directory = self.useFixture(fixtures.TempDir()).path
+        for name, text in (
+            ('openstack', 'printf "+ %80000s\\n" end; exit 2'),
+            ('gh', ':'),
+        ):
+            path = pathlib.Path(directory, name)
+            path.write_text(f'#!/bin/bash\n{text}\n')
+            path.chmod(0o755)
+        (run,) = (
+            step['run']
+            for step in self.read(ACTION)['runs']['steps']
+            if step['name'] == 'Plan'
+        )
+        subprocess.run(
+            ['bash', '--noprofile', '--norc', '-eo', 'pipefail', '-c', run],
+            check=True,
+            cwd=directory,
+            env={
+                **os.environ,
+                'PATH': f'{directory}:{os.environ["PATH"]}',
+                'GITHUB_STEP_SUMMARY': 'summary.md',
+            },
+        )
+        summary = pathlib.Path(directory, 'summary.md').read_text()
+        self.assertIn(' end\n````\n', summary)
+        comment = pathlib.Path(directory, 'plan.md').read_text()
+        self.assertLess(len(comment), 65536)
+        self.assertTrue(
+            comment.endswith(
+                '\nThe rest is in the summary of this job.\n````\n'
+            )
+        )
+
     def test_gitlab_applies_what_was_checked_on_the_main_branch(self):
         jobs = self.read(GITLAB)
         for name in ('plan', 'apply'):
