@@ -184,7 +184,7 @@ def _mask_mapping(
         # empty.
         may_be_secret = key not in _HARMLESS_NAMES and isinstance(key, str)
         if may_be_secret and is_secret(key):
-            masked = mask_at(key, item)
+            masked = mask_secret(item)
         elif item.__class__ in _PLAIN_TYPES or not item:
             # Such a value contains no names.
             masked = item
@@ -238,17 +238,12 @@ def _are_plain_mappings(items: list[typing.Any]) -> bool:
     return _PLAIN_TYPES.issuperset(map(type, values))
 
 
-def mask_at(key: typing.Any, value: typing.Any) -> typing.Any:
-    """Return the masked value of a key; an empty value is not masked.
-
-    :param key: a key of any type, because keys in a file may be numbers.
-    """
+def mask_secret(value: typing.Any) -> typing.Any:
+    """Return the mask of a secret, or the value itself if it is empty."""
     # Keep empty values, because a rule may check whether a password is set.
     if value in (None, '', [], {}):
         return value
-    if isinstance(key, str) and is_secret(key):
-        return MASK
-    return mask(value)
+    return MASK
 
 
 def mask_along(
@@ -269,8 +264,8 @@ def mask_along(
     if secret is None:
         return path, mask(value)
     if secret == path:
-        # The value itself is the secret. An empty value is not masked.
-        return path, mask_at(path[-1], value)
+        # The value itself is the secret.
+        return path, mask_secret(value)
     # The value is inside a secret, where even the names are hidden.
     return secret, MASK
 

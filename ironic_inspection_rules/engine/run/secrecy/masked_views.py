@@ -149,9 +149,9 @@ class Views:
             )
             return
         # A part of the secret was removed. If nothing is left, the empty value
-        # is shown, because mask_at() masks only values that are not empty.
+        # is shown, because mask_secret() does not mask it.
         rest = data_path.get(self.open[root], path_of_secret)
-        masked_rest = masking.mask_at(path_of_secret[-1], rest)
+        masked_rest = masking.mask_secret(rest)
         self.masked[root] = self._masked_tree.assign(
             self.masked[root], path_of_secret, masked_rest
         )
