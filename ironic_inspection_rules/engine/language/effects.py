@@ -33,6 +33,13 @@ _ROOTS = {
 }
 """By the kind of a write, the root of the fields that read what it wrote."""
 
+_PLACES_OF_NAMES = {
+    'capability': ('node', 'properties', 'capabilities'),
+    'trait': ('node', 'traits'),
+    'traits': ('node', 'traits'),
+}
+"""The places that writes with a name change, by the kind of the write."""
+
 _NAMES = {
     'node': _('node attribute'),
     'port': _('port attribute'),
@@ -107,12 +114,14 @@ class Effect(typing.NamedTuple):
         """The place as fields read it, with the root.
 
         For ``('extra', 'rack')`` of a node it is ``('node', 'extra',
-        'rack')``. It is the root alone if the steps of fields cannot be
-        compared with the place: the place of a port begins with its address,
-        and a capability or a trait has a name.
+        'rack')``. All traits are one place, and so are all capabilities. It is
+        the root alone if only the root is known: the place of a port begins
+        with its address, which is unlike the steps of fields.
         """
         place = self.place
-        if self.kind not in ('node', 'plugin_data'):
+        if self.kind in _PLACES_OF_NAMES:
+            return _PLACES_OF_NAMES[self.kind]
+        if self.kind == 'port':
             return (self.root,)
         if interpolation.fields(list(place)):
             # The fields may lead to any place in the root.
@@ -393,7 +402,8 @@ def changed_places(action: OperationLike) -> set[data_path.Path]:
     for write in declared:
         effect = _make_effect(write)
         if effect is None:
-            changed.add((_ROOTS[write.kind],))
+            root = _ROOTS[write.kind]
+            changed.add(_PLACES_OF_NAMES.get(write.kind, (root,)))
         else:
             changed.add(effect.place_in_data)
     return changed

@@ -654,6 +654,16 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
                 action,
             )
 
+    def test_a_trait_changes_no_attribute(self):
+        site = '{{op: eq, args: {{values: ["{{node.extra.site}}", {}]}}}}'
+        adds = self.writes(1, '{op: add-trait, args: {name: CUSTOM_A}}')
+        self.assertEqual(
+            0,
+            self.conflicts(
+                (site.format('a'), adds), (site.format('b'), self.writes(2))
+            ),
+        )
+
     def test_a_variable_reads_what_another_rule_writes(self):
         size = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
         own_vars = 'vars: {size: "{plugin_data.x}"}'
