@@ -61,7 +61,7 @@ _OUTCOMES = {
 """The outcomes for which a comparison holds, by its op."""
 
 
-_HOLDS_IF_INVERTED = {'any': 'none', 'none': 'any'}
+_HOLDS_IF_INVERTED = {'any': 'none', 'none': 'any', 'all': 'not all'}
 """How many conditions of an inverted group must hold."""
 
 
@@ -462,9 +462,10 @@ def _want_different_outcomes(
     the first condition requires that the pair is ``less``, the second that it
     is ``equal``.
     """
-    for pair, outcomes in first.outcomes_by_pair.items():
-        other_outcomes = second.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
-        if outcomes.isdisjoint(other_outcomes):
+    for pair in {**first.outcomes_by_pair, **second.outcomes_by_pair}:
+        first_outcomes = first.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
+        second_outcomes = second.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
+        if first_outcomes.isdisjoint(second_outcomes):
             return True
     return False
 
@@ -560,7 +561,7 @@ def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
     """Return all outcomes that the values of a comparison may have.
 
     In ``eq: ["{node.name}", null]`` the values may be equal without an order,
-    but not in ``eq: ["{node.name}", a]``.
+    but not in ``eq: ["{node.name}", a]``. A field always equals itself.
     """
     has_order = _kind_of_comparison(condition) != ''
     for value in condition.arguments['values']:
@@ -568,9 +569,19 @@ def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
         if is_text or isinstance(value, int | float):
             # A value that equals a text or a number has an order.
             has_order = True
+    possible = _ALL_OUTCOMES
     if has_order:
-        return _ALL_OUTCOMES - {_EQUAL_WITHOUT_ORDER}
-    return _ALL_OUTCOMES
+        possible -= {_EQUAL_WITHOUT_ORDER}
+    # A comparison of versions does not hold for a field and itself if the
+    # value is no text.
+    is_version = _kind_of_comparison(condition) == plugin.VERSION
+    values = condition.arguments['values']
+    has_one_field = bool(values) and all(
+        facts.is_field(value) and value == values[0] for value in values
+    )
+    if has_one_field and not is_version:
+        possible &= _OUTCOMES['eq']
+    return possible
 
 
 def _value_as_text(value: typing.Any) -> str:
@@ -588,6 +599,7 @@ def _never_holds_beside_group(
     - ``none-of``: some condition of the group always holds with the other.
     - ``any-of``: no condition of the group holds together with the other.
     - ``all-of``: some condition of the group never holds together with it.
+    - inverted ``all-of``: all conditions of the group always hold with it.
 
     An inverted ``any-of`` is ``none-of``, and the other way round.
 
@@ -605,8 +617,9 @@ def _never_holds_beside_group(
         return all(never_hold_together(inner, other) for inner in group.inner)
     if holds == 'all':
         return any(never_hold_together(inner, other) for inner in group.inner)
-    # A group of another package has its own logic. An inverted "all-of" is not
-    # examined.
+    if holds == 'not all':
+        return all(implies(other, inner) for inner in group.inner)
+    # A group of another package has its own logic.
     return False
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 import ipaddress
 import itertools
 import operator
+import re
 import typing
 
 from ironic_inspection_rules.engine.language import effects
@@ -24,6 +25,7 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.plugins.conditions import comparison
+from ironic_inspection_rules.plugins.conditions import value as value_plugin
 from ironic_inspection_rules.rule_file import file_rule
 
 Fact = plugin.Fact
@@ -69,6 +71,21 @@ if they hold for neighbors. ``lt`` is not transitive: "10" < "4" as text, and
 "4" < 5, but 10 is not less than 5."""
 
 
+_LITERAL = (
+    r'(?P<literal>(?:(?:[^\\.^$*+?{}\[\]|()]|\\[^A-Za-z0-9])(?![*?{]))+)'
+)
+_BEGIN = re.compile(rf'(?:\^|\\A)?{_LITERAL}')
+_ANCHORED_BEGIN = re.compile(rf'(?:\^|\\A){_LITERAL}')
+"""The literal text at the beginning of a regular expression. A character that
+may be left out, as the "b" of ``ab?``, does not belong to it."""
+
+_BEGINS_ONLY_TEXT = re.compile('[A-Za-z]')
+"""The first character of texts that are neither numbers nor lists."""
+
+_TEXTS_OF_OTHER_VALUES = ('True', 'False', 'None', 'inf', 'nan')
+"""Texts that a regular expression matches for values that are not text."""
+
+
 def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
 
@@ -89,13 +106,17 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
     """Return the facts of :func:`of`, and the facts that follow from them.
 
     A condition compares neighbors: ``eq: ["{node.name}", "{node.owner}", a]``
-    states that the owner is ``a``. It follows that the name is also ``a``.
+    states that the owner is ``a``. It follows that the name is also ``a``. If
+    a value matches ``^Dell``, it is in the order of texts from "Dell" to below
+    "Delm".
     """
-    stated = of(condition)
+    stated = list(map(_without_empty_bound, of(condition)))
     name = condition.op.name
     compared = condition.arguments.get('values')
     if condition.loops or condition.inverted:
         return stated
+    if isinstance(condition.op.plugin, value_plugin.RegexCondition):
+        return stated + _about_one_field(_list_bounds_of_match(condition))
     if name not in _PASSED_ON or not isinstance(compared, list):
         return stated
     if condition.arguments.get('force_strings'):
@@ -114,6 +135,48 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
         for right in compared[position + 2 :]:
             distant.append(Fact(left, name, right))
     return stated + _about_one_field(distant)
+
+
+def _without_empty_bound(fact: Fact) -> Fact:
+    """Return a fact whose bound is not the empty text, and that says the same.
+
+    No text is less than the empty text.
+    """
+    if fact.value != '' or fact.unordered:
+        return fact
+    if fact.relation == 'lt':
+        return fact._replace(relation='one-of', value=[])
+    if fact.relation == 'le':
+        return fact._replace(relation='eq')
+    return fact
+
+
+def _list_bounds_of_match(condition: file_rule.Operation) -> list[Fact]:
+    """Return the bounds of the texts that begin like a regular expression.
+
+    They are empty if the expression does not begin with literal text, or if
+    values that are no texts may match it, e.g. numbers.
+    """
+    regex = condition.arguments['regex']
+    # An alternative or a flag may change the meaning of the beginning.
+    if '|' in regex or '(?' in regex or interpolation.fields(regex):
+        return []
+    begin = _ANCHORED_BEGIN
+    if condition.op.plugin.METHOD == 'fullmatch':
+        begin = _BEGIN
+    match = begin.match(regex)
+    if match is None:
+        return []
+    prefix = re.sub(r'\\(.)', r'\1', match['literal'])
+    # The bounds would be taken for a field.
+    has_braces = re.search('[{}]', prefix) is not None
+    if has_braces or not _BEGINS_ONLY_TEXT.match(prefix):
+        return []
+    if any(text.startswith(prefix) for text in _TEXTS_OF_OTHER_VALUES):
+        return []
+    after_prefix = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    field = condition.arguments['value']
+    return [Fact(field, 'ge', prefix), Fact(field, 'lt', after_prefix)]
 
 
 def _equal_to_texts(compared: list[typing.Any]) -> list[Fact]:

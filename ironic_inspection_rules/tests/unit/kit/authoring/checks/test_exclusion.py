@@ -458,12 +458,59 @@ class CheckTestCase(base.CheckTestCase):
             (group('none-of', ('is-none', [X])), '!exists', [X], True),
             (group('none-of', ('le', [X, Y])), 'eq', [X, 5], False),
             (group('!all-of', dell, large), 'eq', [X, 'Dell'], False),
+            (group('!all-of', dell), 'eq', [X, 'Dell'], True),
         ):
             self.assertEqual(
                 excluded,
                 self.are_excluded(written, {'op': op, 'args': args}),
                 (written, op, args),
             )
+
+    def test_beginnings_of_texts_exclude_other_values(self):
+        for op, regex, other, args, excluded in (
+            ('contains', '^Dell', 'contains', '^HP', True),
+            ('contains', '\\ADell', 'matches', 'HP.*', True),
+            ('contains', '^Dell', 'contains', '^Dell Inc', False),
+            ('contains', '^Dell?', 'contains', '^DelX', False),
+            ('contains', '^Dell?', 'contains', '^DeX', True),
+            ('contains', '^Dell', 'contains', 'HP', False),
+            ('contains', '^Dell|^HP', 'contains', '^HP', False),
+            ('contains', '(?i)^dell', 'contains', '^Dell', False),
+            ('contains', '(?m)^Dell', 'contains', '^HP', False),
+            ('contains', '^R6', 'eq', 10, False),
+            ('contains', '^R6', 'lt', 'R', True),
+            ('contains', '^R6', 'gt', 'R', False),
+            ('contains', '^1', 'eq', 10, False),
+            ('contains', '^Tr', 'eq', True, False),
+            ('!contains', '^Dell', 'contains', '^HP', False),
+        ):
+            one = {'op': op, 'args': [X, regex]}
+            two = {'op': other, 'args': [X, args]}
+            self.assertEqual(excluded, self.are_excluded(one, two), (one, two))
+
+    def test_no_text_is_less_than_the_empty_text(self):
+        for op, other, value, excluded in (
+            ('lt', 'eq', Y, True),
+            ('le', 'gt', 'a', True),
+            ('le', 'contains', 'a', True),
+            ('!ge', 'eq', None, False),
+        ):
+            one = {'op': op, 'args': [X, '']}
+            two = {'op': other, 'args': [X, value]}
+            self.assertEqual(excluded, self.are_excluded(one, two), (one, two))
+
+    def test_a_field_equals_itself(self):
+        for op, excluded in (
+            ('ne', True),
+            ('lt', True),
+            ('!eq', True),
+            ('!le', False),
+            ('ge', False),
+            ('!version-eq', False),
+        ):
+            same = {'op': op, 'args': [X, X]}
+            other = {'op': 'ne', 'args': [X, Y]}
+            self.assertEqual(excluded, self.are_excluded(same, other), op)
 
     def exclude(self, some, others):
         """Return whether two lists of conditions exclude each other."""
