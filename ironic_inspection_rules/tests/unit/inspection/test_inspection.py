@@ -480,6 +480,18 @@ class PhaseTestCase(base.GlueTestCase):
             {'inspection_scope': 'new'}, self.stored_node().properties
         )
 
+    def test_a_discovered_node_keeps_the_scope_that_it_has(self):
+        self.config(group='auto_discovery', inspection_scope='new')
+        self.task.node.provision_state = 'enroll'
+        self.task.node.properties = {'inspection_scope': 'own'}
+        self.plugin_data['auto_discovered'] = True
+
+        self.inspect(base.rule(('set-attribute', ['/extra/ran', 1])))
+
+        self.assertEqual(
+            {'inspection_scope': 'own'}, self.stored_node().properties
+        )
+
     def test_rules_of_a_discovered_node_run_before_the_power_off(self):
         self.task.node.provision_state = 'enroll'
         self.plugin_data['auto_discovered'] = True

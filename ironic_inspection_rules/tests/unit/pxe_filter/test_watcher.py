@@ -222,6 +222,13 @@ class WatcherTestCase(base.TestCase):
 
         self.wait_for(fails)
 
+    def test_every_row_is_an_answer(self):
+        now = self.useFixture(clock.Clock(watcher))
+        watching = watcher.Watcher(self.source, 0, 0, threading.Event())
+        for _row in watching._note_answers([FIRST, SECOND]):
+            now.advance(watcher.DATABASE_TIMEOUT - 1)
+        self.assertIsNone(watching.machines())
+
     def test_silence_is_a_failure(self):
         now = self.useFixture(clock.Clock(watcher))
         watching = watcher.Watcher(self.source, 0, 0, threading.Event())

@@ -14,6 +14,22 @@ node = test_explain.node
 still_holds = recorded_change.still_holds
 
 
+class IsAmongTestCase(base.TestCase):
+    def test_only_a_dash_stands_for_an_index(self):
+        item = node('extra', 'disks', '0')
+        for pointer, expected in (
+            ('/extra/disks/-', True),
+            ('/extra/disks/0', True),
+            ('/extra/disks/1', False),
+            ('/extra/disks/x', False),
+        ):
+            self.assertEqual(
+                expected,
+                recorded_change.is_among([['node', pointer]], item),
+                pointer,
+            )
+
+
 class StillHoldsTestCase(base.TestCase):
     def test_a_value_is_compared_with_what_was_made_of_it(self):
         made = change('/extra/size', 1, 2)

@@ -40,6 +40,13 @@ class RecorderTestCase(base.IronicTestCase):
         self.assertTrue(recorder.is_stored(self.run_, NODE.uuid))
         self.assertEqual({'cpu': 1}, db_run.get_data(NODE.uuid)['inventory'])
 
+    def test_the_result_of_a_run_is_that_of_the_inspection(self):
+        for error, result in ((None, 'ok'), ('failed', 'failed')):
+            self.run_ = recorder.RunRecorder(recorder.INSPECTION)
+            self.store(error)
+            [run] = db_run.list_runs(NODE.uuid, limit=1)
+            self.assertEqual((result, error), (run.result, run.error))
+
     def test_an_attempt_takes_up_what_those_before_did(self):
         told, withheld = (
             {'rules': [{'uuid': 'a', 'changes': [1]}]},

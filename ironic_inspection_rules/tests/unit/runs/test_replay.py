@@ -387,6 +387,20 @@ class ReplayTestCase(base.TestCase):
                 {(each['op'], each['path']) for each in found['changes']},
             )
 
+    def test_traits_of_hooks_and_of_other_rules_are_found_together(self):
+        facts, then, now = (
+            working_copy.Facts({}, {}, {'traits': traits})
+            for traits in (
+                ['CUSTOM_A', 'CUSTOM_HOOK'],
+                ['CUSTOM_A'],
+                ['CUSTOM_B'],
+            )
+        )
+
+        found = replay._add_other_changes(facts, then, now)
+
+        self.assertEqual(['CUSTOM_HOOK', 'CUSTOM_B'], found.node['traits'])
+
     def test_an_end_that_comes_or_goes_is_a_difference(self):
         for before, after, result in (
             ([], [failing()], 'failed'),

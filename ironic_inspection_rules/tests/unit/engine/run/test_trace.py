@@ -55,6 +55,11 @@ class RuleTraceTestCase(base.TestCase):
         self.assertNotIn('error', self.trace().as_dict())
         self.assertIn('error', self.trace(mode=model.AUDIT).as_dict())
 
+    def test_an_action_without_conditions_says_that_it_did_not_run(self):
+        idle = reasons.NotRun('empty_loop', 'no disks')
+        told = trace.ActionTrace('a', idle=idle).as_dict()
+        self.assertEqual((False, 'no disks'), (told['ran'], told['reason']))
+
     def test_conditions_of_actions_are_told_where_there_are_any(self):
         first, _second, third = self.trace().as_dict()['actions']
         self.assertNotIn('when', first)
