@@ -222,6 +222,10 @@ def _find_rule_that_stops_all(rules: repository.Repository) -> Iterator[str]:
     """
     try:
         rules.refresh(ironic_context.get_admin_context())
+    except (ValueError, RecursionError) as exc:
+        # Somebody has written text to the database that is no JSON, or is
+        # nested too deeply.
+        yield _('The stored rules cannot be read: %s; no rule runs') % exc
     except exceptions.InvalidRule as exc:
         yield (
             _(

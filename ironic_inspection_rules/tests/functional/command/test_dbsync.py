@@ -193,6 +193,17 @@ class CheckTestCase(CommandTestCase):
         self.assertEqual(1, code)
         self.assertIn('"of-a-plugin" is no longer installed: no rule', told)
 
+        with self.engine.begin() as connection:
+            connection.execute(
+                sa.update(models.RuleRow.__table__).values(
+                    actions=sa.literal_column("'{'")
+                )
+            )
+        code, told, _errors = self.dbsync('check')
+        self.assertEqual(1, code)
+        self.assertIn('stored rules cannot be read', told)
+        self.assertIn('[api]middleware does not name', told)
+
     def test_so_is_what_keeps_services_from_starting(self):
         code, told, errors = self.dbsync('check')
         self.assertEqual((1, ''), (code, errors))
