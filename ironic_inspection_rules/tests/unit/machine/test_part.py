@@ -5,6 +5,7 @@
 from ironic_inspection_rules.machine import part
 from ironic_inspection_rules.machine import part_difference
 from ironic_inspection_rules.machine import part_identity
+from ironic_inspection_rules.machine import part_source
 from ironic_inspection_rules.tests.unit import base
 
 
@@ -192,6 +193,36 @@ class CollectorTestCase(base.TestCase):
             [], part_difference.between(known, read('2', 'extra', 'dmi'))
         )
 
+    def test_the_class_of_a_pci_device_says_whether_it_is_an_accelerator(self):
+        devices = []
+        for pci_class in ('030200', '0x0b4000', '120000', '020000', None):
+            devices.append({'class': pci_class, 'vendor_id': '10de'})
+        parts = part.read({'pci_devices': devices}, {}, 'redfish').parts
+
+        self.assertEqual(
+            ['accelerator'] * 3 + ['pci-device'] * 2,
+            [each.kind for each in parts],
+        )
+
+    def test_a_path_that_leads_nowhere_has_no_value(self):
+        for path in ('inventory', 'inventory.cpu.count'):
+            self.assertIsNone(part_source.value_at({}, path))
+
+    def test_the_order_of_a_report_does_not_matter(self):
+        disks = [
+            {'by_path': 'one', 'vendor': 'B'},
+            {'by_path': 'two', 'vendor': 'A'},
+            {'by_path': 'two', 'vendor': 'C'},
+        ]
+        reports = []
+        for ordered in (disks, disks[::-1]):
+            reports.append(part.read({'disks': ordered}, {}, 'agent'))
+
+        self.assertEqual(*reports)
+        self.assertEqual(
+            ['one', 'two', 'two'], [each.slot for each in reports[0].parts]
+        )
+
 
 class IdentityTestCase(base.TestCase):
     def test_numbers_are_identities_without_zeros_in_front(self):
@@ -258,6 +289,11 @@ class IdentityTestCase(base.TestCase):
         self.assertEqual(
             ['S1', 'S2'], [each.as_dict()['id'] for each in changes]
         )
+
+    def test_a_part_is_identified_by_what_it_does_not_share(self):
+        disk = part.Part('disk', ('5000', 's1'), 'S1', None, {}, 'agent disk')
+
+        self.assertTrue(disk.without([('disk', '5000')]).is_identified)
 
     def test_what_is_shared_later_was_no_identity(self):
         disk = {'wwn': '0x5000C5', 'size': 1, 'model': 'M'}

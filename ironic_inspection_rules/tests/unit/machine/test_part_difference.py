@@ -239,6 +239,29 @@ class ChangeTestCase(base.TestCase):
             ],
         )
 
+    def test_a_part_that_is_not_identified_any_more_has_not_moved(self):
+        self.assertEqual(
+            [('unreported', 'S1', '')],
+            self.of(
+                [{'serial': 'S1', 'by_path': 'one', 'size': 1}],
+                [{'by_path': 'two', 'size': 1}],
+            ),
+        )
+
+    def test_a_part_does_not_keep_an_identity_that_a_new_part_has(self):
+        known = part.NOTHING
+        for disks in (
+            [{'serial': 'S1', 'wwn': '0x5001', 'size': 1}],
+            [{'wwn': '0x5001', 'size': 1}, {'serial': 'S1', 'size': 1}],
+        ):
+            known = part_difference.PartComparison(
+                known, part.read({'disks': disks}, {}, 'agent')
+            ).known()
+
+        self.assertEqual(
+            [('5001',), ('s1',)], sorted(each.ids for each in known.parts)
+        )
+
     def test_a_part_that_is_otherwise_has_changed(self):
         self.assertEqual(
             [('changed', 'system firmware', 'system firmware')],
