@@ -35,6 +35,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.plugins.legacy import field as json_field
 
 MULTIPLE = ('any', 'all', 'first')
+_DEFAULT_MULTIPLE = 'any'
 
 IGNORED = 'ignored'
 """The argument that holds the parameters that ironic-inspector ignored."""
@@ -122,7 +123,7 @@ class FieldCondition(plugin.Condition):
                 build(arguments[name])
             except exceptions.OperationError as exc:
                 yield name, str(exc)
-        multiple = arguments.get('multiple', MULTIPLE[0])
+        multiple = arguments.get('multiple', _DEFAULT_MULTIPLE)
         if multiple not in MULTIPLE:
             yield 'multiple', _('must be one of %s') % ', '.join(MULTIPLE)
 
@@ -149,7 +150,7 @@ class FieldCondition(plugin.Condition):
         """
         find_values = json_field.compile_field(arguments['field'])
         test = self.tester(arguments.get('value'))
-        multiple = arguments.get('multiple', 'any')
+        multiple = arguments.get('multiple', _DEFAULT_MULTIPLE)
         invert = arguments.get('invert', False)
         values_if_missing = []
         if self.TESTS_MISSING:
@@ -201,7 +202,7 @@ class ValueCondition(FieldCondition):
         view: budget.View,
         field: str,
         value: typing.Any,
-        multiple: str = 'any',
+        multiple: str = _DEFAULT_MULTIPLE,
         invert: bool = False,
     ) -> bool:
         """Return whether the condition holds.
@@ -308,7 +309,7 @@ class InspectorIsEmpty(FieldCondition):
         self,
         view: budget.View,
         field: str,
-        multiple: str = 'any',
+        multiple: str = _DEFAULT_MULTIPLE,
         invert: bool = False,
     ) -> bool:
         """Return whether the condition holds, see :class:`ValueCondition`."""
@@ -346,7 +347,7 @@ class InspectorContains(ValueCondition):
         view: budget.View,
         field: str,
         value: typing.Any,
-        multiple: str = 'any',
+        multiple: str = _DEFAULT_MULTIPLE,
         invert: bool = False,
         ignored: typing.Any = None,
     ) -> bool:
