@@ -322,6 +322,8 @@ def finish_request(
     token: int,
     state: str,
     error: str | None,
+    *,
+    is_node_settled: bool,
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
@@ -331,9 +333,11 @@ def finish_request(
     :param state: the state that the request ends in.
     :param error: why the request failed; None if it succeeded.
     :param present_state: the state that the request must be in; None for any.
-    :param session: the session of an open transaction, which unlocks the node
-        and leaves it out of inspection. None for a new transaction, which does
-        not change the node: the queue takes care of the node later.
+    :param is_node_settled: whether the node is out of inspection and unlocked
+        at the end of the transaction. If not, the queue takes care of the node
+        later.
+    :param session: the session of an open transaction to use; None for a new
+        transaction.
     :returns: whether the request was ended. It was not if it had ended before,
         has another token, or is in another state.
     """
@@ -344,10 +348,9 @@ def finish_request(
         'checkpoints': {},
         'finished_at': timeutils.utcnow(),
     }
-    if session is not None:
-        # Nothing is left to do for the node. Otherwise the due time, which is
-        # the end of the lease, is kept: by it, the queue finds the request
-        # again and takes care of its node.
+    if is_node_settled:
+        # Otherwise the due time, which is the end of the lease, is kept: by
+        # it, the queue finds the request again.
         values['due_at'] = None
     return change_request(
         uuid, token, values, present_state=present_state, session=session

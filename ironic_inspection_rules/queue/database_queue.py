@@ -401,6 +401,8 @@ class DatabaseQueue:
                 request.token,
                 final_state,
                 error,
+                # The caller unlocks the node in its transaction.
+                is_node_settled=transaction is not None,
                 session=transaction,
             )
         if not is_held:
@@ -473,7 +475,12 @@ class DatabaseQueue:
         # Change only a request with the token and the state that were read,
         # because a worker may have claimed it since then.
         has_ended = db_request.finish_request(
-            uuid, row.token, change.target, reason, present_state=row.state
+            uuid,
+            row.token,
+            change.target,
+            reason,
+            is_node_settled=False,
+            present_state=row.state,
         )
         if not has_ended:
             raise exceptions.RequestNotWaiting(uuid)
