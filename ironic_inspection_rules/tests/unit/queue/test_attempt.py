@@ -750,7 +750,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
     def test_what_nobody_serves_is_told_once(self):
         self.inspect(LONG_AGO)
         self.post(cpu=1)
-        log = self.useFixture(fixtures.FakeLogger())
+        log = self.useFixture(fixtures.FakeLogger(maintenance.__name__))
         mine, others = (
             maintenance.UnservedRequests(
                 node_reservation.served_by(drivers, []), 30
@@ -770,7 +770,7 @@ class BindingTestCase(BindingMixin, BoundTestCase):
         self.inspect(LONG_AGO)
         self.queue.abort(self.post(cpu=1).uuid, 'aborted')
         queue_base.pass_time(60)
-        log = self.useFixture(fixtures.FakeLogger())
+        log = self.useFixture(fixtures.FakeLogger(maintenance.__name__))
 
         maintenance.UnservedRequests(
             node_reservation.served_by(['other'], []), 30
