@@ -531,16 +531,17 @@ class TestTestCase(CallTestCase):
         with open(expected) as stream:
             before = stream.read()
         wrong = str(self.directory / 'wrong.json')
+        message = f'{wrong}: {os.strerror(errno.ENOENT)}'
         options = ('--inventory', wrong, '--expect', expected)
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             code, _output = self.try_rules(GOOD, *options, '--update')
         self.assertEqual(1, code)
-        self.assertIn(f'{wrong}: No such file', errors.getvalue())
+        self.assertIn(message, errors.getvalue())
         with open(expected) as stream:
             self.assertEqual(before, stream.read())
         code, output = self.try_rules(GOOD, *options)
         self.assertEqual(1, code)
-        self.assertIn(f'{wrong}: No such file', output)
+        self.assertIn(message, output)
 
     def test_a_page_is_written(self):
         path = self.directory / 'page.html'
