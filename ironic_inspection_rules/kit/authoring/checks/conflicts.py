@@ -321,15 +321,19 @@ class _WritingRule:
         if after is None:
             # Neither write follows the other.
             return True
-        # The later write never follows this write. The order decides only if
-        # the later rule makes the conditions of this rule hold, in the other
-        # order. A group is skipped: it may hold because of its conditions on
-        # other fields.
+        # The later write never follows this write. The order decides unless, in
+        # the other order, this write always follows: each condition that the
+        # later rule may change holds before and after it. A group is skipped:
+        # it may hold because of its conditions on other fields.
+        left = later._after(later_write.pointer)
         for before, now in zip(self._conditions_of(write), after, strict=True):
-            has_held = any(
+            if not now.overwritten or now.inner:
+                continue
+            held_before = any(
                 exclusion.implies(other, before) for other in later_conditions
             )
-            if now.overwritten and not now.inner and not has_held:
+            parts = self._conditions_to_decide(before)
+            if not held_before or not all(map(left.decides, parts)):
                 return True
         return False
 

@@ -593,6 +593,17 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
         second = condition.format(2), self.writes(2, SET.format('/x', 6))
         self.assertEqual(0, self.conflicts(first, second))
 
+    def test_a_rule_may_no_longer_match_after_another(self):
+        fails = self.writes(1, '{op: fail, args: {msg: x}}')
+        sets_y = self.writes(2, SET.format('/y', 1))
+        self.assertEqual(
+            1,
+            self.conflicts(
+                (self.compares('lt', 'xy'), fails),
+                (self.compares('gt', 'yx'), sets_y),
+            ),
+        )
+
     def test_a_filter_reads_what_another_rule_writes(self):
         def reads(field, value):
             return f'{{op: eq, args: {{values: ["{{{field}}}", {value}]}}}}'
