@@ -321,8 +321,8 @@ class _WritingRule:
         if after is None:
             # Neither write follows the other.
             return True
-        # The later write never follows this write. The order decides unless, in
-        # the other order, this write always follows: each condition that the
+        # The later write never follows this write. The order decides unless
+        # this write always follows in the other order: each condition that the
         # later rule may change holds before and after it. A group is skipped:
         # it may hold because of its conditions on other fields.
         left = later._after(later_write.pointer)
