@@ -63,7 +63,6 @@ class Actions:
     :param state: the machines before the actions.
     :param scope: the data that fields of the rule read.
     :param messages: numbers the messages of ``fail``.
-    :param traits: the names of all traits in the rules.
     :param deadline: checked before every item of a loop.
     """
 
@@ -73,7 +72,6 @@ class Actions:
         state: states.State,
         scope: expression.Scope,
         messages: pair.Messages,
-        traits: set[str],
         deadline: search.Deadline,
     ) -> None:
         self._machine = scope.machine
@@ -81,9 +79,7 @@ class Actions:
         self._scope = scope
         self._messages = messages
         self._deadline = deadline
-        self._effects = effect.SymbolicEffects(
-            self._machine, rule_pass, state, traits
-        )
+        self._effects = effect.SymbolicEffects(self._machine, rule_pass, state)
 
     @property
     def state(self) -> states.State:

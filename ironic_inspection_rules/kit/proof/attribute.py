@@ -55,10 +55,12 @@ def where_trait_name(
         text == "other"    → not is trait
 
     :param name: the value that a rule uses as a name.
-    :returns: None for a value that is not a text of the machine, and for a
-        text that is made from several fields, because the search does not try
-        candidates for it.
+    :returns: None for a value that is neither known nor a text of the machine,
+        and for a text that is made from several fields, because the search
+        does not try candidates for it.
     """
+    if isinstance(name, values.Const):
+        return logic.of_bool(trait_names.is_good(name.value))
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
     # A facet is a value that Python computes from a text for the solver.

@@ -63,8 +63,6 @@ class SymbolicEffects:
     :param rule_pass: collects the writes of the rule and the formula that the
         rule ends the inspection.
     :param state: the machines before the first action.
-    :param traits: the names of all traits in the rules; ``CUSTOM_*`` stands
-        for all other traits with the prefix.
     """
 
     def __init__(
@@ -72,11 +70,9 @@ class SymbolicEffects:
         machine: machines.SymbolicMachine,
         rule_pass: states.RulePass,
         state: states.State,
-        traits: set[str],
     ) -> None:
         self._machine = machine
         self._rule_pass = rule_pass
-        self._traits = traits
         self.state = state
 
     def end(self, when: Formula, result: int = states.ERROR) -> None:
@@ -698,6 +694,9 @@ class SymbolicEffects:
                 # name may even be "CUSTOM_*", which stands for other traits.
                 if adds:
                     self.end(has_name)
+            elif alternative.value not in self._machine.traits:
+                # A name such as "CUSTOM_{vars.site}" is in no text of a rule.
+                self._write_computed_trait(has_name, alternative, adds)
             else:
                 place = (*cells.TRAITS, str(alternative.value))
                 # Two rules that add the same trait do not conflict.
@@ -706,7 +705,7 @@ class SymbolicEffects:
     def _write_computed_trait(
         self, when: Formula, name: values.Alternative, adds: bool
     ) -> None:
-        """Add or remove a trait whose name is read from the machine.
+        """Add or remove a trait whose name no rule contains.
 
         If the name is the field ``vendor``, and a rule names the trait
         ``CUSTOM_DELL``, then the node has this trait afterwards::
@@ -716,17 +715,18 @@ class SymbolicEffects:
 
         Traits that no rule names, such as ``CUSTOM_*``, become unknown.
 
-        :param name: the name of the trait, e.g. a text of the machine.
+        :param name: the name of the trait, e.g. a text of the machine, or a
+            constant that a rule makes from several texts.
         :param adds: False to remove the trait.
         """
-        reason = 'a trait out of the data of a machine'
+        reason = 'a trait that no rule names'
         is_trait = attributes.where_trait_name(self._machine, name)
         if is_trait is None:
             is_trait = self._machine.guess(reason, 'is a trait', name)
         where_written = when
         if adds:
             where_written = self.end_where(when, logic.negated(is_trait))
-        for trait in sorted(self._traits):
+        for trait in sorted(self._machine.traits):
             has_trait = self._value_of_trait(trait)
             if trait.endswith('*'):
                 has_trait = values.unknown(reason, name, adds, has_trait)
@@ -777,6 +777,8 @@ class SymbolicEffects:
 
         :param known: a trait that rules name, e.g. ``CUSTOM_GPU``.
         """
+        if isinstance(name, values.Const):
+            return logic.of_bool(name.value == known)
         if isinstance(name, values.SolverTerm) and name.is_text:
             self._machine.note_text(name.term, known)
             return name.term == logic.text_term(known)
@@ -841,8 +843,8 @@ class SymbolicEffects:
 
         :param when: holds on the machines on which the action runs.
         """
-        is_written_out = f'{prefix}*' in self._traits
-        for name in sorted(self._traits):
+        is_written_out = f'{prefix}*' in self._machine.traits
+        for name in sorted(self._machine.traits):
             place = (*cells.TRAITS, name)
             if name.startswith(prefix):
                 self._write(when, place, values.const(False))
@@ -879,7 +881,7 @@ class SymbolicEffects:
         reason = f'more than {cells.LONGEST} items of {names.name}'
         fails = self._machine.guess_beyond(names, 'fails', names, prefix)
         where_written = self.end_where(logic.conj(when, is_longer), fails)
-        for trait in sorted(self._traits):
+        for trait in sorted(self._machine.traits):
             has_trait = self._value_of_trait(trait)
             if trait.endswith('*'):
                 has_trait = values.unknown(reason, names, has_trait)

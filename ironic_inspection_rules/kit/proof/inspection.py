@@ -16,6 +16,7 @@ that the solver chooses for something that a proof cannot compute.
 from collections.abc import Iterable, Sequence
 import dataclasses
 import json
+import re
 import typing
 
 from ironic_inspection_rules.engine.language import compiler
@@ -38,6 +39,7 @@ State = states.State
 RulePass = states.RulePass
 
 _ROOTS = ('inventory', 'plugin_data', 'node', 'ports')
+_TRAIT_LIKE = re.compile('[A-Z0-9_]+')
 _UNKNOWN_ROOTS = ('port_groups', 'previous')
 
 
@@ -61,6 +63,17 @@ def collect_texts(rules: Iterable[model.Rule]) -> set[str]:
         elif isinstance(value, list | tuple):
             values_ahead += value
     return texts
+
+
+def _list_traits(texts: Iterable[str]) -> set[str]:
+    """Return the names of traits in texts, also in the filters of a field.
+
+    ``{vars.size | tier([[0, 'CUSTOM_SMALL']])}`` has one.
+    """
+    names: set[str] = set()
+    for text in texts:
+        names.update(filter(trait_names.is_good, _TRAIT_LIKE.findall(text)))
+    return names
 
 
 def _list_trait_prefixes(rules: Iterable[model.Rule]) -> set[str]:
@@ -90,6 +103,7 @@ class SymbolicInspection:
     :param deadline: the deadline of the proof, which is checked before every
         rule and action.
     :param rules: all rules that may run.
+    :param texts: all texts in these rules and in their tables.
     """
 
     def __init__(
@@ -97,6 +111,7 @@ class SymbolicInspection:
         machine: machines.SymbolicMachine,
         deadline: search.Deadline,
         rules: Sequence[model.Rule],
+        texts: Iterable[str],
     ) -> None:
         self.machine = machine
         self._deadline = deadline
@@ -109,13 +124,9 @@ class SymbolicInspection:
         self._kept_conditions: list[typing.Any] = []
         self._plans: dict[int, compiler.CompiledRule] = {}
         self._kept_rules: list[model.Rule] = []
-        # The traits that the proof distinguishes: every text in the rules that
-        # is a valid trait. "PREFIX*" represents all other traits with that
-        # prefix, and "*" all remaining traits.
-        self._traits = set(filter(trait_names.is_good, collect_texts(rules)))
-        self._traits.add('*')
+        machine.traits |= _list_traits(texts)
         for prefix in _list_trait_prefixes(rules):
-            self._traits.add(f'{prefix}*')
+            machine.traits.add(f'{prefix}*')
 
     def decides_first(self, rule: model.Rule) -> bool:
         """Return whether a rule is decided before any rule of its phase acts.
@@ -397,7 +408,6 @@ class SymbolicInspection:
             state=state.ended(rule_pass.ends),
             scope=data,
             messages=self._messages,
-            traits=self._traits,
             deadline=self._deadline,
         )
         for action in rule.actions:

@@ -64,6 +64,8 @@ class SymbolicMachine:
         ``guess 3``.
     :ivar keep_going: called for every part of a rule that is translated,
         because translating a large rule may exceed the time of a proof.
+    :ivar traits: the names of traits that the proof distinguishes. ``PREFIX*``
+        stands for all other traits with that prefix, and ``*`` for the rest.
     :ivar guesses_beyond: the names of guesses about the later items of a list,
         by the name of the list, see :meth:`guess_beyond`.
     :ivar likely: guesses that usually hold, which the search tries first, by
@@ -88,6 +90,7 @@ class SymbolicMachine:
         self.numbers: dict[int, texts.NumberVariable] = {}
         self.numbers_of: dict[int, logic.Term] = {}
         self.reasons: dict[str, str] = {}
+        self.traits = {'*'}
         self.guesses_beyond: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
         self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}

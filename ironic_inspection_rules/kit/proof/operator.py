@@ -258,7 +258,7 @@ def _where_one_of(operands: Operands) -> logic.Formula:
     value = operands.named['value']
     among = operands.named['values']
     if isinstance(among, values.TraitNames):
-        return _where_trait_set(value, among)
+        return _where_trait_set(operands.machine, value, among)
     if isinstance(among, values.ItemList):
         return _where_in_list(operands.machine, value, among)
     if not isinstance(among, values.Const) or not among.is_list:
@@ -273,7 +273,7 @@ def _where_one_of(operands: Operands) -> logic.Formula:
 
 
 def _where_trait_set(
-    wanted: values.Alternative, traits: values.TraitNames
+    machine: Machine, wanted: values.Alternative, traits: values.TraitNames
 ) -> logic.Formula:
     """Return the formula that the node has a trait.
 
@@ -288,9 +288,9 @@ def _where_trait_set(
 
     :param wanted: the value that ``one-of`` looks for in ``{node.traits}``.
     :param traits: the traits of the node, after the earlier rules.
-    :raises: :class:`.logic.Untranslatable` if the trait is read from the
-        machine instead of being named by the rule, or if an earlier rule has
-        added or removed unknown traits.
+    :raises: :class:`.logic.Untranslatable` if no text of a rule has the name
+        of the trait, e.g. if it is read from the machine, or if an earlier
+        rule has added or removed unknown traits.
     """
     if not isinstance(wanted, values.Const):
         raise logic.Untranslatable('a trait of a field')
@@ -298,6 +298,8 @@ def _where_trait_set(
     if not isinstance(name, str) or not trait_names.is_good(name):
         # No node can have such a trait.
         return logic.FALSE
+    if name not in machine.traits:
+        raise logic.Untranslatable('a trait that no rule names')
     formulas = []
     for guard, has_trait in values.step(traits.mapping, name):
         if isinstance(has_trait, values.UnknownValue):

@@ -141,7 +141,7 @@ class Proof:
             tables or {}, other_tables or {}
         )
         self._inspection = inspections.SymbolicInspection(
-            self._machine, self._deadline, all_rules
+            self._machine, self._deadline, all_rules, texts
         )
         # The rules are followed once, here, on all machines: every question is
         # about their effects. If a rule cannot be followed, nothing is known

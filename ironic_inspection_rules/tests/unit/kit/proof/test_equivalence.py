@@ -117,6 +117,52 @@ class ApartTestCase(base.TestCase):
                 machine(node={'traits': ['CUSTOM_A']}),
             )
 
+    def test_a_trait_may_be_made_of_several_texts(self):
+        parts = {'part': 'X'}
+        name = 'CUSTOM_{vars.part}'
+        adds = {'op': 'add-trait', 'args': [name]}
+        removes_all = {'op': 'set-traits', 'args': [[]]}
+        has_it = {'op': 'one-of', 'args': [name, '{node.traits}']}
+        lacks_it = {**has_it, 'op': '!one-of'}
+        had_it = {'op': 'eq', 'args': ['{plugin_data.x}', 1]}
+        notes_it = {'op': 'set-plugin-data', 'args': ['/x', 1]}
+
+        def removed_then_named(value):
+            return self.parse(
+                rule(notes_it, conditions=[has_it], vars=parts, priority=9),
+                rule(removes_all, priority=8),
+                rule(
+                    attribute('/name', value),
+                    conditions=[lacks_it, had_it],
+                    vars=parts,
+                ),
+            )
+
+        self.check(
+            rule(adds, removes_all, vars=parts),
+            rule(removes_all, adds, vars=parts),
+            machine(),
+        )
+        self.check_sets(
+            removed_then_named('a'),
+            removed_then_named('b'),
+            machine(node={'traits': ['CUSTOM_X']}),
+        )
+
+    def test_a_trait_in_a_filter_is_named(self):
+        label = (
+            "{inventory.memory.physical_mb | int | tier([[0, 'CUSTOM_S']])}"
+        )
+        adds = {'op': 'add-trait', 'args': [label]}
+        removes = {'op': 'remove-trait', 'args': ['CUSTOM_B']}
+        proof = question.Proof(
+            self.parse(rule(adds, removes)),
+            leisure.SECONDS,
+            self.parse(rule(removes, adds)),
+        )
+        (answer,) = proof.answers([question.DIFFERENT])
+        self.assertEqual(question.NO, answer.verdict, answer.reason)
+
     def test_a_dash_of_a_field_is_a_name_beside_one_of_the_rule(self):
         dash = {'dash': '-'}
         self.check(
