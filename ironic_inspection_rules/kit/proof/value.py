@@ -698,6 +698,9 @@ def fingerprint(thing: typing.Any) -> Hashable:
         return z3.AstRef, thing.get_id()
     if isinstance(thing, tuple | list):
         return tuple(map(fingerprint, thing))
+    if isinstance(thing, data_path.Key) and thing == data_path.APPEND:
+        # As a token, this text is the end of a list. The name is not.
+        return data_path.Key, data_path.APPEND
     # Other classes, e.g. a scope of fields, provide their own key.
     its_fingerprint = getattr(thing, 'fingerprint', None)
     if its_fingerprint is not None:

@@ -163,6 +163,27 @@ class ApartTestCase(base.TestCase):
         (answer,) = proof.answers([question.DIFFERENT])
         self.assertEqual(question.NO, answer.verdict, answer.reason)
 
+    def test_a_dash_of_a_field_is_a_name_below_what_is_unknown(self):
+        dash = {'dash': '-'}
+        copies = attribute('/extra/m', '{inventory.names | unique}')
+
+        def on_node(path):
+            return rule(copies, attribute(path, 'a'), vars=dash)
+
+        def on_port(path):
+            return rule(port(UUID, path, 'a'), vars=dash)
+
+        self.check(
+            on_node('/extra/m/-'),
+            on_node('/extra/m/{vars.dash}'),
+            machine({'names': ['b']}),
+        )
+        self.check(
+            on_port('/extra/m/-'),
+            on_port('/extra/m/{vars.dash}'),
+            machine(ports=({'address': MAC, 'uuid': UUID, 'extra': {}},)),
+        )
+
     def test_a_dash_of_a_field_is_a_name_beside_one_of_the_rule(self):
         dash = {'dash': '-'}
         self.check(
