@@ -525,7 +525,7 @@ def _why_invalid(
     return None
 
 
-def option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:
+def list_option_names(config: cfg.ConfigOpts) -> dict[str, list[str]]:
     """Return the names of all options in this project's groups, by group.
 
     Options of Ironic in these groups are among them.

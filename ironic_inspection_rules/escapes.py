@@ -28,7 +28,7 @@ _ESCAPES = {
 """Escapes by the code of the character."""
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Return a text with control and bidirectional characters escaped.
 
     Newlines and tabs stay. Other characters become escapes such as ``\\x1b``.
@@ -47,12 +47,12 @@ class _Closed(io.TextIOBase):
         raise OSError(errno.EBADF, os.strerror(errno.EBADF), 'stdout')
 
 
-class Guard:
+class EscapingStream:
     """A stream that escapes control characters.
 
     :param stream: the stream to wrap; None if it was closed before the process
         started.
-    :ivar unguarded: the wrapped stream, for progress bars.
+    :ivar wrapped: the wrapped stream, for progress bars.
     """
 
     def __init__(self, stream: typing.TextIO | None) -> None:
@@ -61,10 +61,10 @@ class Guard:
         if isinstance(stream, io.TextIOWrapper):
             # A machine may send characters that the locale cannot encode.
             stream.reconfigure(errors='backslashreplace')
-        self.unguarded = stream
+        self.wrapped = stream
 
     def __getattr__(self, name: str) -> typing.Any:
-        return getattr(self.unguarded, name)
+        return getattr(self.wrapped, name)
 
     def write(self, text: str) -> int:
         """Write a text with its control characters escaped.
@@ -75,20 +75,22 @@ class Guard:
         :returns: the number of characters written.
         :raises: OSError with the name of the stream.
         """
-        if not self.unguarded.isatty():
-            return self._write(escaped(text))
+        if not self.wrapped.isatty():
+            return self._write(escape_text(text))
         # Escape only the text before, between and after the color sequences.
         safe_text = ''
         position = 0
         for colour in _COLOUR.finditer(text):
-            safe_text += escaped(text[position : colour.start()]) + colour[0]
+            safe_text += (
+                escape_text(text[position : colour.start()]) + colour[0]
+            )
             position = colour.end()
-        safe_text += escaped(text[position:])
+        safe_text += escape_text(text[position:])
         return self._write(safe_text)
 
     def _write(self, text: str) -> int:
-        with exceptions.naming(getattr(self.unguarded, 'name', '')):
-            return self.unguarded.write(text)
+        with exceptions.name_file_in_errors(getattr(self.wrapped, 'name', '')):
+            return self.wrapped.write(text)
 
     def writelines(self, lines: typing.Iterable[str]) -> None:
         """Write texts, escaped."""
@@ -97,7 +99,7 @@ class Guard:
 
 
 @contextlib.contextmanager
-def guarded() -> collections.abc.Iterator[None]:
+def escape_output() -> collections.abc.Iterator[None]:
     """Escape the text that is written to standard output and standard error.
 
     The text is escaped only inside the ``with`` block.
@@ -108,6 +110,8 @@ def guarded() -> collections.abc.Iterator[None]:
             # The process was started without standard error. Nobody can read
             # an error, so only the exit status tells of it.
             errors = stack.enter_context(open(os.devnull, 'w'))
-        stack.enter_context(contextlib.redirect_stdout(Guard(sys.stdout)))
-        stack.enter_context(contextlib.redirect_stderr(Guard(errors)))
+        stack.enter_context(
+            contextlib.redirect_stdout(EscapingStream(sys.stdout))
+        )
+        stack.enter_context(contextlib.redirect_stderr(EscapingStream(errors)))
         yield

@@ -54,7 +54,7 @@ _LONGEST = 2000
 """Maximum length of one problem in a response, in characters."""
 
 
-def listed(
+def join_problems(
     problems: typing.Sequence[typing.Any],
     describe: typing.Callable[[typing.Any], str] = str,
 ) -> str:
@@ -67,21 +67,21 @@ def listed(
     """
     texts = []
     for problem in problems[:MOST_PROBLEMS]:
-        texts.append(shortened(describe(problem)))
+        texts.append(shorten(describe(problem)))
     count_of_others = len(problems) - MOST_PROBLEMS
     if count_of_others > 0:
         texts.append(_('and %d more') % count_of_others)
     return '; '.join(texts)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Cut a text that is too long for a response."""
     if len(text) <= _LONGEST:
         return text
     return f'{text[:_LONGEST]}…'
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Escape control characters, so that a text takes one line of a log.
 
     The text may contain data of a machine, which must not be able to imitate
@@ -103,7 +103,7 @@ _MOST_BYTES = 65535
 _MARK_OF_CUT = ' … (cut)'
 
 
-def storable(text: str) -> str:
+def make_storable(text: str) -> str:
     """Return a text, e.g. an error message, in a form that databases accept.
 
     Characters that some databases refuse become U+FFFD. A text of more than
@@ -119,7 +119,7 @@ def storable(text: str) -> str:
 
 
 @contextlib.contextmanager
-def naming(path: str) -> Iterator[None]:
+def name_file_in_errors(path: str) -> Iterator[None]:
     """Add the name of a file to errors that occur while it is written.
 
     Python names a file that cannot be opened. It does not name a file that
@@ -240,11 +240,11 @@ class Problem:
         """Return the problem with texts short enough for a response."""
         hint = None
         if self.hint is not None:
-            hint = shortened(self.hint)
-        return Problem(shortened(self.pointer), shortened(self.detail), hint)
+            hint = shorten(self.hint)
+        return Problem(shorten(self.pointer), shorten(self.detail), hint)
 
 
-def first_of(problems: typing.Iterable[Problem]) -> list[Problem]:
+def limit_problems(problems: typing.Iterable[Problem]) -> list[Problem]:
     """Return the first problems, and a last one such as ``and 7 more``.
 
     Texts that are too long for a response are shortened.
@@ -280,7 +280,7 @@ class InvalidBody(InvalidInput):
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         sentences = [problem.sentence for problem in self.problems]
-        super().__init__(listed(sentences))
+        super().__init__(join_problems(sentences))
 
 
 class InvalidQuery(InvalidInput):
@@ -294,7 +294,7 @@ class InvalidQuery(InvalidInput):
         sentences = [str(error) for error in refused]
         # The parameters are not part of a document, so the pointers are empty.
         self.problems = tuple(Problem('', text) for text in sentences)
-        super().__init__(listed(sentences))
+        super().__init__(join_problems(sentences))
 
 
 class InvalidRule(InvalidInput):
@@ -345,8 +345,10 @@ class InvalidRules(InvalidInput):
             # "/rules/3: /priority: must be …; /scope: must be …".
             clauses.append(f'{pointer}: {first}')
             clauses += [str(problem) for problem in others]
-        self.problems = tuple(first_of(problems))
-        super().__init__(_('Invalid inspection rule %s') % listed(clauses))
+        self.problems = tuple(limit_problems(problems))
+        super().__init__(
+            _('Invalid inspection rule %s') % join_problems(clauses)
+        )
 
 
 class InvalidTables(InvalidInput):
@@ -359,7 +361,7 @@ class InvalidTables(InvalidInput):
     def __init__(self, problems: typing.Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__(
-            _('Invalid inspection table %s') % listed(self.problems)
+            _('Invalid inspection table %s') % join_problems(self.problems)
         )
 
 
@@ -373,7 +375,7 @@ class InvalidRuleSet(InvalidInput):
         problems: list[Problem] = []
         for error in refused:
             problems += error.problems
-        self.problems = tuple(first_of(problems))
+        self.problems = tuple(limit_problems(problems))
         super().__init__('; '.join(str(error) for error in refused))
 
 
@@ -469,7 +471,7 @@ class RuleError(InspectionRulesError):
         self.op = op
         self.reason = reason
         if reason is not None:
-            self.reason = one_line(reason)
+            self.reason = to_one_line(reason)
         super().__init__(
             _('Inspection rule %(rule)s, %(op)s: %(reason)s')
             % {'rule': rule, 'op': op, 'reason': self.reason or _('failed')}

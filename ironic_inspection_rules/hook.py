@@ -7,9 +7,9 @@ from ironic.drivers.modules.inspector.hooks import base
 from oslo_log import log
 
 from ironic_inspection_rules.inspection import announcement
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import conductor
 from ironic_inspection_rules.patches import database
@@ -40,7 +40,7 @@ def prepare_conductor() -> None:
 
     :raises: UnsupportedIronic, and the errors of :func:`.start.rules`.
     """
-    with start.required():
+    with start.stop_service_on_error():
         name.check(NAMES)
     # An API without a database calls the methods of these objects through this
     # conductor. The objects were registered when their module was imported.
@@ -64,7 +64,7 @@ def prepare_conductor() -> None:
         # queue.
         from ironic_inspection_rules.queue import power_on
 
-        with start.required():
+        with start.stop_service_on_error():
             power_on.install()
 
 
@@ -79,7 +79,7 @@ class InspectionRulesHook(inspection.PhaseHook):
         if start.is_all_in_one():
             # Otherwise the API of this process would fail, and would be
             # restarted forever.
-            start.refuse(switches.near_middleware())
+            start.stop_service_if(disabling_options.near_middleware())
         prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
@@ -91,4 +91,4 @@ class NearNameHook(base.InspectionHook):
     """
 
     def __init__(self) -> None:
-        start.refuse(switches.unknown_hooks())
+        start.stop_service_if(disabling_options.unknown_hooks())

@@ -155,7 +155,7 @@ def _read_from_swift(context: Any, nodes: Sequence[Any]) -> dict[str, Any]:
     return data_by_uuid
 
 
-class Portion(NamedTuple):
+class Batch(NamedTuple):
     """Nodes whose data are read together.
 
     ``failing`` are the UUIDs of the nodes whose last inspection failed.
@@ -165,9 +165,9 @@ class Portion(NamedTuple):
     failing: list[str]
 
 
-def portions(
+def divide_into_batches(
     context: Any, nodes: Sequence[Any], most_characters: int
-) -> Iterator[Portion]:
+) -> Iterator[Batch]:
     """Divide nodes into groups whose data are not too large together.
 
     A request about all nodes of a cloud reads the data of one group after the
@@ -178,24 +178,24 @@ def portions(
     :returns: the groups, in the order of the nodes.
     """
     passed_lengths, failed_lengths = _measure(context, nodes, most_characters)
-    portion = Portion(nodes=[], failing=[])
-    # The length of the data of the nodes in this portion.
+    batch = Batch(nodes=[], failing=[])
+    # The length of the data of the nodes in this batch.
     total = 0
     for node in nodes:
         # A node may have data of both kinds, and find_all() may read both to
         # compare their times.
         length = passed_lengths.get(node.uuid, 0)
         length += failed_lengths.get(node.uuid, 0)
-        if portion.nodes and total + length > most_characters:
-            yield portion
-            portion = Portion(nodes=[], failing=[])
+        if batch.nodes and total + length > most_characters:
+            yield batch
+            batch = Batch(nodes=[], failing=[])
             total = 0
         total += length
-        portion.nodes.append(node)
+        batch.nodes.append(node)
         if node.uuid in failed_lengths:
-            portion.failing.append(node.uuid)
-    if portion.nodes:
-        yield portion
+            batch.failing.append(node.uuid)
+    if batch.nodes:
+        yield batch
 
 
 def _measure(
@@ -222,8 +222,8 @@ def _measure(
         }
     else:
         # The length of an object in Swift is unknown before it is read. With
-        # this estimate, portions() makes groups of as many nodes as there are
-        # threads that read from Swift.
+        # this estimate, divide_into_batches() makes groups of as many nodes as
+        # there are threads that read from Swift.
         passed_lengths = dict.fromkeys(
             uuids, most_characters // _SWIFT_THREADS
         )

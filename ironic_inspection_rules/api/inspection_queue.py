@@ -19,7 +19,7 @@ from ironic_inspection_rules.patches import body_limit
 
 
 @functools.cache
-def requests() -> Any:
+def get_queue() -> Any:
     """Return the queue of this process, which the first call creates.
 
     The API makes the first call when it starts. This call also starts a
@@ -53,7 +53,7 @@ def install() -> None:
     :raises: :class:`.exceptions.Invalid` if this process has no direct access
         to the database; Ironic does not start then.
     """
-    if not storage.is_here():
+    if not storage.has_database():
         raise exceptions.Invalid(
             _(
                 '[inspection_queue]enabled needs an API that reaches the '
@@ -63,8 +63,8 @@ def install() -> None:
     # The queue is created now instead of with the first inventory, because
     # this may also start a worker. The cache is cleared in case this process
     # sets up the API for a second time.
-    requests.cache_clear()
-    requests()
+    get_queue.cache_clear()
+    get_queue()
     # These two calls may post an inventory, so their bodies may be as large as
     # those of continue_inspection.
     for ending in ('inventory/reapply', 'data/unprocessed'):
@@ -103,8 +103,10 @@ def put_instead(
         is_machine = conductor_utils.is_agent_token_valid(node, token)
     # The data are stored as they were posted, and changes by early rules are
     # stored as a checkpoint, so that every attempt begins with the same data.
-    checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
-    requests().put(
+    checkpoints = checkpoint.build_for_early_phase(
+        posted, plugin_data, early_record
+    )
+    get_queue().put(
         node_id,
         queue_request.CONTINUE,
         inventory=inventory,

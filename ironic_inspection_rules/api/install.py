@@ -25,8 +25,8 @@ from ironic_inspection_rules.api import stream
 from ironic_inspection_rules.api.controllers import continue_inspection
 from ironic_inspection_rules.api.controllers import node
 from ironic_inspection_rules.inspection import announcement
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.patches import body_limit
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.patches import name
@@ -59,7 +59,7 @@ def install(app: Callable) -> Callable:
     """
     # The names are checked first, because the code below uses them. An error
     # in this block keeps Ironic from starting.
-    with start.required():
+    with start.stop_service_on_error():
         name.check(NAMES)
     rules = start.rules()
     announcement.announce(announcement.API, rules)
@@ -81,15 +81,15 @@ def install(app: Callable) -> Callable:
     controllers.serve_of_chassis(node.NodesController())
     controllers.show_in_root('traits', api_utils.allow_traits)
     if CONF.inspection_queue.enabled:
-        with start.required():
+        with start.stop_service_on_error():
             inspection_queue.install()
     # The guard is the innermost layer, because its errors must also get the
     # form of ironic-inspector. The streaming layer is the outermost, because
     # a layer around it could read a whole long answer into memory.
-    guarded = request.guard(app)
+    guarded = request.check_body(app)
     in_inspector_form = inspector_forms.layer(guarded)
     streamed = stream.layer(in_inspector_form, endings=_STREAMED)
-    return continue_inspection.pass_layers(guarded, streamed)
+    return continue_inspection.bypass_middleware(guarded, streamed)
 
 
 def _serve_routes() -> None:
@@ -131,5 +131,5 @@ def refuse(app: Callable) -> Callable:
 
     :raises: Invalid with the name that was probably meant.
     """
-    start.refuse(switches.near_middleware())
+    start.stop_service_if(disabling_options.near_middleware())
     return app

@@ -19,13 +19,13 @@ from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.objects import rule as rule_object
 
 
-def enabled() -> bool:
+def is_enabled() -> bool:
     """Check if notifications are switched on."""
     return bool(CONF.notification_level)
 
 
 @contextlib.contextmanager
-def emitted(
+def emit_around(
     context: Any, rule: rule_object.StoredRule, action: str
 ) -> Iterator[None]:
     """Emit notifications before and after a stored rule is changed.
@@ -38,7 +38,7 @@ def emitted(
     :param rule: the rule, as it is or will be stored.
     :param action: ``create``, ``update`` or ``delete``.
     """
-    if not enabled():
+    if not is_enabled():
         yield
         return
     notification_utils.emit_start_notification(context, _convert(rule), action)

@@ -348,7 +348,7 @@ def _check_operation(operation: Any, rule: dict[str, Any]) -> dict[str, Any]:
     op = operation.get('op')
     if not isinstance(op, str) or op not in _NEEDED_MEMBERS:
         raise exceptions.Invalid(
-            f'"op" {suggestion.not_one_of(op, sorted(_NEEDED_MEMBERS))}'
+            f'"op" {suggestion.choice_message(op, sorted(_NEEDED_MEMBERS))}'
         )
     needed_member = _NEEDED_MEMBERS[op]
     if needed_member and needed_member not in operation:
@@ -396,7 +396,7 @@ def _why_it_failed(operation: dict[str, Any], fields: dict[str, Any]) -> str:
                 _('/%s is read only, and no patch can test or copy it') % field
             )
         if field not in fields:
-            return suggestion.unknown(_('field'), field, fields)
+            return suggestion.unknown_message(_('field'), field, fields)
     if operation['op'] == 'test':
         return _('the value is another one')
     return _('there is nothing to work on at this place')

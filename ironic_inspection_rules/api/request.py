@@ -2,11 +2,11 @@
 
 """Validation of what clients send: bodies, parameters, limits.
 
-The *body* of a request is checked twice. :func:`guard`, a WSGI layer outside
-Ironic, checks its size and encoding. Later, when the policies have been
-checked, :func:`body` parses it and :func:`validate` compares it with a schema.
-A body that may contain large tables is *put aside* by the guard: Ironic does
-not get it, but only :func:`body`.
+The *body* of a request is checked twice. :func:`check_body`, a WSGI layer
+outside Ironic, checks its size and encoding. Later, when the policies have
+been checked, :func:`parse_body` parses it and :func:`validate` compares it
+with a schema. A body that may contain large tables is *put aside* by the
+guard: Ironic does not get it, but only :func:`parse_body`.
 
 The *query* is the parameters of the URL. A *converter* is a function that
 checks and converts the text of one parameter.
@@ -69,7 +69,7 @@ NO_OBJECT = _('The request must be a JSON object')
 
 
 @dec.wsgify.middleware
-def guard(request: webob.Request, app: Callable) -> Any:
+def check_body(request: webob.Request, app: Callable) -> Any:
     """Refuse bodies that are too large, too deep, or not UTF-8.
 
     This is needed because Ironic limits only bodies that claim to be JSON, but
@@ -80,9 +80,9 @@ def guard(request: webob.Request, app: Callable) -> Any:
     * A body that is larger than the limit is refused.
     * A body that is not UTF-8 is refused, with a better message than Ironic's.
     * The body of a call that may post large tables is put aside for
-      :func:`body`, which checks its depth, and the application gets an empty
-      body. Otherwise Ironic would keep the body until the request is answered,
-      and pecan would parse it twice to look for arguments.
+      :func:`parse_body`, which checks its depth, and the application gets an
+      empty body. Otherwise Ironic would keep the body until the request is
+      answered, and pecan would parse it twice to look for arguments.
     * Any other body is refused if it is nested too deeply, unless Ironic
       checks this.
 
@@ -278,12 +278,12 @@ def _represent_problem(problem: exceptions.Problem) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def body() -> Any:
+def parse_body() -> Any:
     """Parse the body of the request.
 
     Callers check the policies first, because parsing a large body takes time.
-    :func:`guard` and Ironic have checked the size and the charset of the body,
-    but not the depth of a body that :func:`guard` has put aside.
+    :func:`check_body` and Ironic have checked the size and the charset of the
+    body, but not the depth of a body that :func:`check_body` has put aside.
 
     :returns: the document; None if there is no body.
     :raises: Invalid if the body is not valid JSON, or is nested too deeply.
@@ -364,18 +364,18 @@ def _not_finite_error(document: Any, text: str) -> exceptions.Invalid:
             'JSON number'
         )
         % {
-            'place': exceptions.shortened(place) or '/',
-            'text': exceptions.shortened(text),
+            'place': exceptions.shorten(place) or '/',
+            'text': exceptions.shorten(text),
         }
     )
 
 
 def _parse_large(sent: memoryview) -> Any:
-    """Parse a body that :func:`guard` has put aside because it may be large.
+    """Parse a large body that :func:`check_body` has put aside.
 
-    The depth is checked here and not in :func:`guard`, because this takes a
-    second for the largest bodies: a caller whom the policy does not allow must
-    not cause this work.
+    The depth is checked here and not in :func:`check_body`, because this takes
+    a second for the largest bodies: a caller whom the policy does not allow
+    must not cause this work.
 
     :raises: the same errors as :func:`parse`, and Invalid if the body is
         nested too deeply.
@@ -430,7 +430,7 @@ class _Reader:
     def __init__(self, lenient: bool = False) -> None:
         self.non_finite_numbers: list[str] = []
         self.double_members: list[tuple[dict[str, Any], str]] = []
-        self._equal_texts = text_cache.EqualTexts()
+        self._equal_texts = text_cache.TextInterner()
         # The function that builds the dict of an object; None for Python's.
         build_object = None
         if not lenient:
@@ -490,8 +490,8 @@ def _problem_of_double_member(
         pointer,
         _('key "%(name)s" is there twice (%(place)s)')
         % {
-            'name': suggestion.shown(name),
-            'place': exceptions.shortened(pointer) or '/',
+            'name': suggestion.shorten(name),
+            'place': exceptions.shorten(pointer) or '/',
         },
     )
 
@@ -562,7 +562,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
     # The path of the member, e.g. "nodes/owner"; empty for the whole request.
     name = '/'.join(map(str, error.absolute_path))
     if error.validator == 'additionalProperties':
-        return suggestion.all_unknown(
+        return suggestion.all_unknown_message(
             _('member of the request'),
             error.instance,
             error.schema['properties'],
@@ -592,7 +592,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
         values = [
             value for value in error.validator_value if value is not None
         ]
-        return f'"{name}" {suggestion.not_one_of(error.instance, values)}'
+        return f'"{name}" {suggestion.choice_message(error.instance, values)}'
     return _('"%(name)s" must be %(what)s') % {
         'name': name,
         'what': error.schema['description'],
@@ -603,7 +603,7 @@ Converter = Callable[[str, str], Any]
 """Converts a query parameter; called with its name and its text."""
 
 
-def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
+def parse_query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     """Read and convert the query parameters of the request's URL.
 
     :param parameters: the converters of all allowed parameters, by name.
@@ -618,7 +618,9 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     sent = api.request.GET.mixed()
     # All errors are collected, so that the client gets them at once.
     refusals: list[Exception] = []
-    unknown = suggestion.all_unknown(_('query parameter'), sent, parameters)
+    unknown = suggestion.all_unknown_message(
+        _('query parameter'), sent, parameters
+    )
     if unknown:
         refusals.append(exceptions.Invalid(unknown))
     values: dict[str, Any] = {}
@@ -654,7 +656,7 @@ def query(parameters: Mapping[str, Converter]) -> dict[str, Any]:
     return values
 
 
-def integer(name: str, value: str) -> int:
+def convert_integer(name: str, value: str) -> int:
     """Convert a query parameter to an integer.
 
     Ironic's own converter accepts every text that Python's int() accepts, e.g.
@@ -669,20 +671,20 @@ def integer(name: str, value: str) -> int:
         ) from exc
 
 
-def one_of(known: Sequence[str]) -> Converter:
+def make_word_converter(known: Sequence[str]) -> Converter:
     """Return a converter that accepts only known words."""
 
     def convert(name: str, value: str) -> str:
         if value not in known:
             raise exceptions.Invalid(
-                f'"{name}" {suggestion.not_one_of(value, known)}'
+                f'"{name}" {suggestion.choice_message(value, known)}'
             )
         return value
 
     return convert
 
 
-def fields(known: Sequence[str]) -> Converter:
+def make_fields_converter(known: Sequence[str]) -> Converter:
     """Return the converter of the parameter ``fields``, a list of names.
 
     It converts ``uuid,links,scope`` to ``['uuid', 'scope']``, and refuses
@@ -695,7 +697,7 @@ def fields(known: Sequence[str]) -> Converter:
 
     def convert(name: str, value: str) -> list[str]:
         wanted = args.string_list(name, value)
-        unknown = suggestion.all_unknown(_('field'), wanted, known)
+        unknown = suggestion.all_unknown_message(_('field'), wanted, known)
         if unknown:
             raise exceptions.Invalid(unknown)
         return [field for field in wanted if field != 'links']
@@ -703,11 +705,11 @@ def fields(known: Sequence[str]) -> Converter:
     return convert
 
 
-SORT_DIR = one_of(('asc', 'desc'))
+SORT_DIR = make_word_converter(('asc', 'desc'))
 """Converter of the sort direction of a list."""
 
 
-def uuid_of(kind: str) -> Converter:
+def make_uuid_converter(kind: str) -> Converter:
     """Return a converter that changes a UUID to its stored form.
 
     :param kind: the owner of the UUID for the message, e.g. ``a rule``.
@@ -720,22 +722,22 @@ def uuid_of(kind: str) -> Converter:
                     'Expected the UUID of %(kind)s, got "%(value)s"; a list '
                     'of them has it'
                 )
-                % {'kind': kind, 'value': suggestion.shown(value)}
+                % {'kind': kind, 'value': suggestion.shorten(value)}
             )
         return str(uuid.UUID(value))
 
     return convert
 
 
-def marker(name: str, value: str) -> str:
+def convert_marker(name: str, value: str) -> str:
     """Convert the marker of a list, a UUID, to its stored form."""
     return str(uuid.UUID(args.uuid(name, value)))
 
 
-RULE_UUID = uuid_of(_('a rule'))
+RULE_UUID = make_uuid_converter(_('a rule'))
 
 
-def rule_uuid(text: str) -> str:
+def convert_rule_uuid(text: str) -> str:
     """Convert the UUID of a rule to its stored form.
 
     :raises: Invalid if the text is not a UUID.

@@ -205,13 +205,13 @@ class Route:
         """
         arguments: list[Any] = []
         if self.query is not None:
-            query = request.query(self.query)
+            query = request.parse_query(self.query)
             # A call without parameters refuses all of them, and its handler
             # has no argument for them.
             if self.query:
                 arguments.append(query)
         if self.schema is not None:
-            body = request.body()
+            body = request.parse_body()
             try:
                 arguments.append(request.validate(body, self.schema))
             except exceptions.InvalidBody as exc:

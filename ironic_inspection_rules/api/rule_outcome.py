@@ -393,7 +393,9 @@ def _facts_of_phase(
         read_inventory_before = functools.partial(
             history.stored_before, node.uuid, row.id
         )
-        past_inspection = replay.Past(history.read(row), read_inventory_before)
+        past_inspection = replay.KeptInspection(
+            history.read(row), read_inventory_before
+        )
         if phase not in past_inspection.phases:
             return None
         return past_inspection.facts(phase, plans)
@@ -428,7 +430,7 @@ def _evaluate_again(
     inventory, plugin_data = _find_data(context, node, run)
     if not inventory and not plugin_data:
         return None
-    facts_of_node = facts.read(context, node, inventory, plugin_data)
+    facts_of_node = facts.read_and_build(context, node, inventory, plugin_data)
     # Evaluate all phases, because the rule may read values that earlier phases
     # change.
     return evaluation.evaluate(plans, facts_of_node, limits=rules.limits)

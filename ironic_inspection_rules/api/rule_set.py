@@ -645,7 +645,7 @@ def _canonicalize_uuid(rule: Any) -> Any:
     uuid = rule.get('uuid')
     if not isinstance(uuid, str) or not uuidutils.is_uuid_like(uuid):
         return rule
-    return {**rule, 'uuid': request.rule_uuid(uuid)}
+    return {**rule, 'uuid': request.convert_rule_uuid(uuid)}
 
 
 def _carry_out(
@@ -669,7 +669,7 @@ def _carry_out(
     context = api.request.context
     changes = _changes(steps, created_at)
     with contextlib.ExitStack() as notifications:
-        if notification.enabled():
+        if notification.is_enabled():
             for emitted in _notification_contexts(context, steps):
                 # Entering the context sends "start" for a rule. Leaving the
                 # stack sends "end", or "error" if the change fails. All rules
@@ -746,7 +746,7 @@ def _notification_contexts(
             rule = rule_object.StoredRule(context)
         # The fields are set for the notification; this object is not saved.
         rule.update(dict(fields))
-        yield notification.emitted(
+        yield notification.emit_around(
             context, rule, _NOTIFIED_ACTIONS[step.outcome]
         )
 

@@ -77,7 +77,7 @@ def send(parts: Iterable[bytes]) -> None:
     api.request.environ[_PARTS_OF_ANSWER].append(AnswerParts(parts))
 
 
-def page(
+def generate_page(
     entries: Iterable[Any], name: str, following: str | None
 ) -> Iterator[bytes]:
     """Generate the JSON of one page of a list, part by part.
@@ -101,7 +101,8 @@ def _parts_of_page(
 ) -> Iterator[bytes]:
     """Yield the JSON of a page in parts of :data:`_PART_LENGTH` or longer.
 
-    The last part may be shorter. The parameters are those of :func:`page`.
+    The last part may be shorter. The parameters are those of
+    :func:`generate_page`.
     """
     # The texts of the next part, which are joined when it is long enough.
     texts = [f'{{"{name}": [']

@@ -302,7 +302,7 @@ def find_missing(
         rule = model.Rule.from_mapping(rule)
     if not _may_read_tables(rule):
         return []
-    return exceptions.first_of(table_check.find_problems(rule, tables))
+    return exceptions.limit_problems(table_check.find_problems(rule, tables))
 
 
 def _may_read_tables(rule: model.Rule) -> bool:

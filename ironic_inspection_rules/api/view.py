@@ -27,7 +27,7 @@ READ_ONLY = ('uuid', *model.SHOWN)
 BRIEF_FIELDS = tuple(name for name in FIELDS if name not in model.CONTENT)
 
 
-def links(resource: str, ident: str) -> list[dict[str, Any]]:
+def build_links(resource: str, ident: str) -> list[dict[str, Any]]:
     """Return the links ``self`` and ``bookmark`` of a resource, as Ironic.
 
     :param resource: path of the collection, e.g. ``inspection_rules``.
@@ -41,7 +41,7 @@ def links(resource: str, ident: str) -> list[dict[str, Any]]:
     ]
 
 
-def page(
+def build_page(
     resource: str,
     items: Sequence[Any],
     limit: int,
@@ -75,11 +75,11 @@ def page(
             marker_of_next = last_on_page[marker]
         else:
             marker_of_next = getattr(last_on_page, marker)
-        answer['next'] = next_link(resource, limit, marker_of_next)
+        answer['next'] = build_next_link(resource, limit, marker_of_next)
     return answer
 
 
-def next_link(resource: str, limit: int, marker: Any) -> str:
+def build_next_link(resource: str, limit: int, marker: Any) -> str:
     """Return the link to the next page, with the filters of this request.
 
     For example, ``http://…/v1/inspection_rules?phase=main&limit=2&marker=…``.
@@ -118,7 +118,7 @@ def choose_fields(
     return brief
 
 
-def time(value: datetime.datetime | None) -> str | None:
+def format_time(value: datetime.datetime | None) -> str | None:
     """Return a time as ISO 8601 text; a time without a zone is in UTC."""
     if value is None:
         return None
@@ -149,7 +149,7 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     return {
         **represented,
         **disclosed_content,
-        'links': links(RESOURCE, rule.uuid),
+        'links': build_links(RESOURCE, rule.uuid),
     }
 
 

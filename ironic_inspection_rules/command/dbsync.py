@@ -63,7 +63,10 @@ def _print_revision() -> None:
             'The tables of the inspection rules are at revision '
             '%(revision)s in %(database)s'
         )
-        % {'revision': migration.version(), 'database': migration.database()}
+        % {
+            'revision': migration.version(),
+            'database': migration.database_url(),
+        }
     )
 
 
@@ -86,13 +89,13 @@ def version() -> None:
     if migration.table_names():
         # "create_schema" would refuse to change these tables, so do not
         # suggest it.
-        raise migration.no_revision()
+        raise migration.missing_revision_error()
     raise exceptions.NotFound(
         _(
             'there are no tables of the inspection rules in %(database)s; '
             '"%(command)s create_schema" makes them'
         )
-        % {'database': migration.database(), 'command': migration.COMMAND}
+        % {'database': migration.database_url(), 'command': migration.COMMAND}
     )
 
 
@@ -187,24 +190,24 @@ def check() -> int:
     # Import these modules here, because they load drivers, which most
     # sub-commands do not need.
     from ironic_inspection_rules.inspection import announcement
+    from ironic_inspection_rules.inspection import disabling_options
     from ironic_inspection_rules.inspection import start
-    from ironic_inspection_rules.inspection import switches
 
     try:
         rules = start.load()
         # Options that switch rules off, a rule file without rules, and a
         # default scope that no node has.
         problems = [
-            *switches.problems(),
-            *switches.empty_file(rules),
-            *switches.unused_scope(),
+            *disabling_options.list_warnings(),
+            *disabling_options.empty_file(rules),
+            *disabling_options.unused_scope(),
             *_find_rule_that_stops_all(rules),
         ]
-        remarks = list(announcement.remarks())
+        remarks = list(announcement.list_warnings())
     except exceptions.InspectionRulesError as exc:
         # A service would not start with this error. The options that switch
         # rules off can be checked nevertheless.
-        problems = [str(exc), *switches.problems()]
+        problems = [str(exc), *disabling_options.list_warnings()]
         remarks = []
     problems += _find_problems_of_coordination()
     for message in (*problems, *remarks):
@@ -268,10 +271,10 @@ def _list_running_services() -> list[str]:
     """
     # Import this module here, because it loads drivers, which most
     # sub-commands do not need.
-    from ironic_inspection_rules.inspection import switches
+    from ironic_inspection_rules.inspection import disabling_options
 
     names = set()
-    if switches.is_configured():
+    if disabling_options.is_configured():
         names.update(db_api.get_instance().get_online_conductors())
     # Workers can only be read if the table of requests exists.
     if models.RequestRow.__tablename__ in migration.table_names():
@@ -402,7 +405,7 @@ def _add_revision(parser: argparse.ArgumentParser) -> None:
     )
 
 
-@escapes.guarded()
+@escapes.escape_output()
 def main() -> int:
     """Run the sub-command that the command line names.
 

@@ -79,7 +79,7 @@ class WatchedLoop:
         :raises: RuntimeError if the system cannot start another thread.
         """
         # The time limit of the first round begins here.
-        self.note_life()
+        self.record_heartbeat()
         # Use a daemon, because a round may hang forever, and the end of the
         # process must not wait for it.
         thread = threading.Thread(
@@ -93,7 +93,7 @@ class WatchedLoop:
         self._thread = thread
         self._is_given_up = False
 
-    def note_life(self) -> None:
+    def record_heartbeat(self) -> None:
         """Restart the time limit of the current round."""
         self._round_began_at = time.monotonic()
 
@@ -102,7 +102,7 @@ class WatchedLoop:
         if self._thread is not None and not self._is_given_up:
             self._thread.join()
 
-    def look_after(self, limit: float) -> None:
+    def restart_if_hung(self, limit: float) -> None:
         """Replace the thread if its round takes longer than the limit.
 
         Another thread calls this periodically, see :func:`watch`.
@@ -156,7 +156,7 @@ class WatchedLoop:
             it must end.
         """
         while not self._stop.is_set() and generation == self.generation:
-            self.note_life()
+            self.record_heartbeat()
             try:
                 self._work()
             # A round that fails must not end the loop.

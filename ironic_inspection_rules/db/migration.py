@@ -69,7 +69,7 @@ def upgrade(revision: str | None = None) -> None:
     if present is not None:
         _check_revision(present)
     elif table_names():
-        raise no_revision()
+        raise missing_revision_error()
     _run(alembic.command.upgrade, revision)
 
 
@@ -104,7 +104,7 @@ def version() -> str | None:
         return context.get_current_revision()
 
 
-def database() -> str:
+def database_url() -> str:
     """Return the URL of the database, without its password."""
     return enginefacade.writer.get_engine().url.render_as_string(
         hide_password=True
@@ -129,7 +129,7 @@ def check() -> None:
             _('The tables of the inspection rules cannot be read: %s') % exc
         ) from exc
     if have_no_revision:
-        raise no_revision()
+        raise missing_revision_error()
     if present is None:
         raise exceptions.DatabaseNotReady(
             _(
@@ -191,7 +191,7 @@ def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
     )
 
 
-def no_revision() -> exceptions.DatabaseNotReady:
+def missing_revision_error() -> exceptions.DatabaseNotReady:
     """Return the error for tables without a revision."""
     return exceptions.DatabaseNotReady(
         _(

@@ -62,7 +62,7 @@ class _StorableText(sa.TypeDecorator):
     ) -> str | None:
         if not value:
             return value
-        return exceptions.storable(value)
+        return exceptions.make_storable(value)
 
 
 _DICT: Any = db_types.JsonEncodedDict(mysql_as_long=True)

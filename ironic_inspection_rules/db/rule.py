@@ -221,7 +221,7 @@ def read_rule_set() -> tuple[int, list[Mapping[str, Any]]]:
         :func:`list_rules`. The rules may be newer than the revision. A change
         with this revision as its base is then refused.
     """
-    query = rule_set.in_order(sa.select(models.RuleRow.__table__))
+    query = rule_set.order_by_position(sa.select(models.RuleRow.__table__))
     with transaction.reader() as session:
         # Read the revision first. If it were read last, it could be newer than
         # the rules. A change with it as its base would then be accepted, and
@@ -368,4 +368,4 @@ def _add_filters(
             query = query.where(column.in_(wanted))
         else:
             query = query.where(column == wanted)
-    return rule_set.in_order(query)
+    return rule_set.order_by_position(query)

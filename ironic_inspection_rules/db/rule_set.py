@@ -473,7 +473,7 @@ def read_revision(session: orm.Session) -> int:
     ).scalar_one()
 
 
-def in_order(query: sa.Select) -> sa.Select:
+def order_by_position(query: sa.Select) -> sa.Select:
     """Sort stored rules in the order in which they run at equal priority."""
     return query.order_by(models.RuleRow.position, models.RuleRow.id)
 

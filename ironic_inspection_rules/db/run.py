@@ -98,7 +98,7 @@ def record_run(
     if error is not None:
         # The error may quote the machine, with characters that a database
         # refuses.
-        error = exceptions.storable(error)
+        error = exceptions.make_storable(error)
     connection.execute(
         sa.insert(_RUNS), {**values, 'error': error, 'version': VERSION}
     )

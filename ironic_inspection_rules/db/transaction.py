@@ -24,7 +24,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite
 
-from ironic_inspection_rules.db import patience
+from ironic_inspection_rules.db import lock_timeout
 
 # oslo.db keeps the transaction of a thread here: a transaction that is opened
 # inside another one becomes part of it, and both are committed together.
@@ -134,7 +134,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
       too long, so that a process that hangs loses its locks. MySQL has no
       limit like this, but PostgreSQL and MariaDB have one.
     - A statement fails if the database does not answer in time.
-    - :func:`.patience.short` has an effect.
+    - :func:`.lock_timeout.shortened` has an effect.
 
     :param engine: the engine; it is not changed if it uses SQLite or already
         has limits.
@@ -166,7 +166,7 @@ def limit_waits(engine: sa.Engine, seconds: float) -> None:
 
     sa.event.listen(engine, 'do_connect', add_timeouts)
     sa.event.listen(engine, 'connect', limit_idle_transactions)
-    sa.event.listen(engine, 'begin', patience.set_patience)
+    sa.event.listen(engine, 'begin', lock_timeout.set_lock_timeout)
     # Close the open connections, which were opened without these limits.
     engine.dispose()
 

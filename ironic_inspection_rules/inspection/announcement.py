@@ -23,9 +23,9 @@ from ironic_inspection_rules.db import adoption
 from ironic_inspection_rules.db import migration
 from ironic_inspection_rules.db import rule as db_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.rule_file import stock_form
@@ -52,7 +52,7 @@ def announce(service: str, rules: repository.Repository) -> None:
     """
     # An API without a database cannot count the stored rules.
     count_of_stored = '?'
-    if storage.is_here():
+    if storage.has_database():
         context = ironic_context.get_admin_context()
         stored_rules = rule_object.StoredRule.list_values(context, 'uuid', {})
         count_of_stored = str(len(stored_rules))
@@ -75,13 +75,13 @@ def announce(service: str, rules: repository.Repository) -> None:
     # An API on a separate host needs neither hooks nor inspect interfaces.
     is_also_conductor = service != API or start.is_all_in_one()
     warnings = [
-        *switches.problems(is_also_conductor),
-        *switches.empty_file(rules),
+        *disabling_options.list_warnings(is_also_conductor),
+        *disabling_options.empty_file(rules),
         *warn_of_missing_database(),
     ]
     if service == HOOK:
-        warnings += switches.unused_scope()
-        warnings += remarks()
+        warnings += disabling_options.unused_scope()
+        warnings += list_warnings()
     for message in warnings:
         _warn_once(message)
 
@@ -94,7 +94,7 @@ def _warn_once(message: str) -> None:
     LOG.warning('%s', message)
 
 
-def remarks() -> Iterator[str]:
+def list_warnings() -> Iterator[str]:
     """Yield warnings about rules and phases that do not run."""
     yield from warn_of_missing_phases()
     yield from warn_of_unadopted_rules()
@@ -105,7 +105,7 @@ def warn_of_missing_database() -> Iterator[str]:
 
     Nothing is yielded if this process reaches the database itself.
     """
-    if not storage.is_here():
+    if not storage.has_database():
         yield _(
             '[DEFAULT]use_rpc_for_database: this API answers 400 to lists '
             'of nodes by trait and to /v1/traits, for which it would have '
@@ -170,8 +170,8 @@ def _find_problem_of_interface(interface: type) -> str | None:
     else:
         # A third-party interface, whose option is unknown.
         return None
-    names = switches.hook_names(group)
-    hook = switches.PLUGIN
+    names = disabling_options.hook_names(group)
+    hook = disabling_options.PLUGIN
     if hook not in names:
         return _(
             'no rules of the phase preprocess run, since %(option)s does '

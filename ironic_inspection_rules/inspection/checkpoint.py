@@ -18,7 +18,7 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.run import working_copy
 
 Checkpoint = Mapping[str, Any]
-"""What a phase did, as JSON data; :func:`of_phase` has an example.
+"""What a phase did, as JSON data; :func:`build_for_phase` has an example.
 
 It has the ``changes`` of the node and its ports, the difference of
 ``plugin_data``, ``more`` attributes of the node, the ``error`` with which the
@@ -32,7 +32,7 @@ Difference = Mapping[str, Any]
 ``{'set': {'b': 2}, 'unset': ['a']}``."""
 
 
-def of_phase(
+def build_for_phase(
     target: working_copy.WorkingCopy,
     plugin_data: Difference,
     more: Mapping[str, Any],
@@ -89,7 +89,7 @@ def of_phase(
     }
 
 
-def of_early_phase(
+def build_for_early_phase(
     posted: Mapping[str, Any],
     plugin_data: Mapping[str, Any],
     kept: Mapping[str, Any] | None,
@@ -150,7 +150,7 @@ def difference(
     """
     changed = {}
     for name, value in after.items():
-        if name not in before or not data_path.same(before[name], value):
+        if name not in before or not data_path.is_same(before[name], value):
             changed[name] = value
     removed = [name for name in before if name not in after]
     return {'set': changed, 'unset': removed}

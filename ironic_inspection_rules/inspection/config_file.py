@@ -57,10 +57,10 @@ def unknown_options() -> Iterator[str]:
       to a group of Ironic with options that enable rules.
     """
     # For example {'inspection_rules': ['built_in', …], …}.
-    own_options = conf.option_names(CONF)
+    own_options = conf.list_option_names(CONF)
     # Warn only once about an unknown section, not for every option in it.
     checked_sections = set()
-    for setting in settings():
+    for setting in list_settings():
         place, group, name, _value = setting
         is_group_of_ironic = group == 'DEFAULT' or group in CONF
         if group in own_options:
@@ -111,7 +111,7 @@ def _describe_unknown_option(
     right_group = _find_group_with_option(setting.name, own_options)
     if right_group is not None:
         return _describe_wrong_group(setting, right_group)
-    return f'{setting.place}: ' + suggestion.unknown(
+    return f'{setting.place}: ' + suggestion.unknown_message(
         _('option in [%s]') % setting.group,
         setting.name,
         own_options[setting.group],
@@ -149,7 +149,7 @@ def _check_option_of_ironic(
     if right_group is not None:
         yield _describe_wrong_group(setting, right_group)
     elif is_near_plugin(setting.value):
-        yield f'{setting.place}: ' + suggestion.unknown(
+        yield f'{setting.place}: ' + suggestion.unknown_message(
             _('option in [%s]') % setting.group, setting.name, known_names
         )
 
@@ -200,13 +200,13 @@ def value_of(group: str, name: str) -> str | None:
     counts.
     """
     value = None
-    for setting in settings():
+    for setting in list_settings():
         if setting.group == group and setting.name == name:
             value = setting.value
     return value
 
 
-def settings() -> Iterator[Setting]:
+def list_settings() -> Iterator[Setting]:
     """Yield all settings from configuration files and the environment.
 
     The environment comes last, because it takes precedence. If a file sets an

@@ -92,7 +92,7 @@ def run(
     )
     seconds = time.perf_counter() - started
     # None, because the node is not known yet.
-    rule_counter.counter().count(outcome, None, outcome.error)
+    rule_counter.get_counter().count(outcome, None, outcome.error)
     metrics.send_phase(model.EARLY, outcome.error is None, seconds)
     if outcome.error:
         LOG.info(
@@ -117,7 +117,7 @@ def run(
             plugin_data, plugin_data_before, in_force.revision
         )
     kept = {
-        'record': phase_record.of_phase(outcome, seconds),
+        'record': phase_record.build(outcome, seconds),
         'places': recorded_rule.places_of(outcome),
         'found': difference,
     }
@@ -171,7 +171,7 @@ def _difference_to_before(
         CONF.inspection_rules.mask_secrets
     )
     if is_kept_masked:
-        values = disclosure.data(values)
+        values = disclosure.mask_data(values)
     # Ironic adds this flag after the phase and before the conductor reads the
     # data. It was not there before the phase, so it must be removed, too.
     unset = [*to_before['unset'], inspect_utils.AUTO_DISCOVERED_FLAG]
@@ -215,4 +215,4 @@ def _short_name(value: Any) -> str:
     if not isinstance(value, str | int):
         return 'unknown'
     name = str(value).strip()[:_LONGEST_NAME]
-    return exceptions.one_line(name) or 'unknown'
+    return exceptions.to_one_line(name) or 'unknown'

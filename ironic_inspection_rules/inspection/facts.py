@@ -32,7 +32,7 @@ def stored_before(node, context) -> dict | None:
         return None
 
 
-def read(
+def read_and_build(
     context,
     node,
     inventory: dict,
@@ -42,10 +42,12 @@ def read(
     """Read the ports of a node, and build its facts."""
     ports = objects.Port.list_by_node_id(context, node.id)
     port_groups = objects.Portgroup.list_by_node_id(context, node.id)
-    return of_node(node, ports, port_groups, inventory, plugin_data, previous)
+    return build_for_node(
+        node, ports, port_groups, inventory, plugin_data, previous
+    )
 
 
-def of_node(
+def build_for_node(
     node,
     ports: Iterable,
     port_groups: Iterable,

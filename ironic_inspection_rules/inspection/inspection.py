@@ -317,7 +317,7 @@ class Inspection:
         # Hooks may have created ports. None makes the task read them again.
         task.ports = task.portgroups = None
         self._reconcile_properties()
-        machine = facts.of_node(
+        machine = facts.build_for_node(
             task.node,
             task.ports,
             task.portgroups,
@@ -387,7 +387,7 @@ class Inspection:
             {'count': len(outcome.traces), 'phase': phase, 'node': node.uuid},
         )
         # Record what the rules did.
-        self.run.phases[phase] = phase_record.of_phase(outcome, seconds)
+        self.run.phases[phase] = phase_record.build(outcome, seconds)
         # The record does not show where sensitive rules have set values, so
         # these places are kept apart.
         places = recorded_rule.places_of(outcome)
@@ -404,14 +404,14 @@ class Inspection:
             error = exc
             self.run.note_error(phase, error, raised_by_saving=True)
         # Count the result, now that it is known.
-        rule_counter.counter().count(outcome, node.uuid, error)
+        rule_counter.get_counter().count(outcome, node.uuid, error)
         metrics.send_phase(phase, error is None, seconds)
         if error:
             # Ironic stores this text in last_error. If the database refused
             # it, e.g. because of an emoji that the machine sent, the node
             # would stay in "inspecting" forever.
             raise ironic_exception.HardwareInspectionFailure(
-                error=exceptions.storable(str(error))
+                error=exceptions.make_storable(str(error))
             ) from error
 
     def _save(
@@ -439,7 +439,7 @@ class Inspection:
             # this change, because "fail" does not change the node itself.
             maintenance = {
                 'maintenance': True,
-                'maintenance_reason': exceptions.storable(
+                'maintenance_reason': exceptions.make_storable(
                     error.reason or str(error)
                 ),
             }
@@ -450,7 +450,7 @@ class Inspection:
         # may run the rules again.
         save_checkpoint = None
         if self.is_repeatable and outcome.traces:
-            saved = checkpoint.of_phase(
+            saved = checkpoint.build_for_phase(
                 target,
                 plugin_data=checkpoint.difference(
                     plugin_data_before, plugin_data
@@ -693,7 +693,7 @@ def apply_rules(
             error=_(
                 'Inspection rules of the phase %s cannot be applied to a node'
             )
-            % suggestion.not_one_of(inspection_phase, phases)
+            % suggestion.choice_message(inspection_phase, phases)
         )
     with of_task(task, inventory, plugin_data, is_of_ironic=False) as current:
         if inspection_phase == model.MAIN and current.is_main_over:

@@ -19,7 +19,7 @@ from ironic_inspection_rules.runs import statistics
 
 
 @functools.cache
-def counter() -> statistics.RuleCounter:
+def get_counter() -> statistics.RuleCounter:
     """Return the counter of this process.
 
     The first call creates it. When the process stops, the counter writes its

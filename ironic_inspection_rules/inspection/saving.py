@@ -246,7 +246,10 @@ def _blame_rule_for_text(
             raise
         refused = []
         for attribute, value in values.items():
-            if isinstance(value, str) and exceptions.storable(value) != value:
+            if (
+                isinstance(value, str)
+                and exceptions.make_storable(value) != value
+            ):
                 refused.append(attribute)
         with blame_rule_for_errors(changes, name, *refused):
             raise ValueError(

@@ -61,7 +61,9 @@ class ServiceEffects(working_copy.Effects):
     def log(self, level: str, message: str) -> None:
         """Write one line to the log of the service."""
         LOG.log(
-            getattr(logging, level.upper()), '%s', exceptions.one_line(message)
+            getattr(logging, level.upper()),
+            '%s',
+            exceptions.to_one_line(message),
         )
 
     def call(self, request: working_copy.GetRequest, seconds: float) -> None:

@@ -51,7 +51,7 @@ def rules() -> repository.Repository:
     :raises: Invalid for an invalid option, DatabaseNotReady, InvalidDocument
         or PluginError, after logging it in one line.
     """
-    with required():
+    with stop_service_on_error():
         return load()
 
 
@@ -90,7 +90,7 @@ def load() -> repository.Repository:
 
 
 @contextlib.contextmanager
-def required() -> Iterator[None]:
+def stop_service_on_error() -> Iterator[None]:
     """Stop the service if an error of this project is raised in the block.
 
     The error is logged in one line and raised again. Ironic's processes are
@@ -113,7 +113,7 @@ def required() -> Iterator[None]:
         raise
 
 
-def refuse(problems: Iterable[str]) -> None:
+def stop_service_if(problems: Iterable[str]) -> None:
     """Stop the service if there are problems with which it cannot run.
 
     :param problems: sentences for one line of the log; if there are none,
@@ -123,7 +123,7 @@ def refuse(problems: Iterable[str]) -> None:
     text = '; '.join(problems)
     if text:
         # required() logs the error, and stops the launcher of the process.
-        with required():
+        with stop_service_on_error():
             raise exceptions.Invalid(text)
 
 
@@ -150,7 +150,7 @@ def _load_built_in_tables(
         problems = list(table_check.find_problems(rule, tables))
         if problems:
             raise exceptions.InvalidDocument(
-                rule_file.path, f'{disclosure.label(rule)}: {problems[0]}'
+                rule_file.path, f'{disclosure.rule_label(rule)}: {problems[0]}'
             )
     return tables
 
@@ -166,7 +166,7 @@ def _refuse_stored_duplicates(
     :raises: InvalidDocument for a table with the name of a stored table, or a
         rule with the UUID of a stored rule.
     """
-    if not storage.is_here():
+    if not storage.has_database():
         return
     context = ironic_context.get_admin_context()
     path = CONF.inspection_rules.built_in

@@ -188,7 +188,7 @@ def _run_stock_rules(
 
 def _read_facts(machine: TrialMachine) -> working_copy.Facts:
     """Return the data of a machine that rules of this project can read."""
-    return machine_facts.of_node(
+    return machine_facts.build_for_node(
         machine.node,
         machine.ports,
         machine.port_groups,

@@ -102,7 +102,7 @@ class Part(typing.NamedTuple):
         return ''
 
     def sort_key(self) -> tuple[str, ...]:
-        """Return the key by which :func:`in_order` sorts parts."""
+        """Return the key by which :func:`sort_parts` sorts parts."""
         return (
             self.kind,
             self.label,
@@ -112,7 +112,7 @@ class Part(typing.NamedTuple):
         )
 
 
-class Announced(typing.NamedTuple):
+class AlreadyAnnounced(typing.NamedTuple):
     """Numbers of changes that a silent source must not announce again.
 
     Other sources announced these changes while the source was silent. For
@@ -148,7 +148,7 @@ class Parts:
 
     parts: tuple[Part, ...]
     sources: Mapping[str, str | None]
-    announced: Mapping[str, Announced] = dataclasses.field(
+    announced: Mapping[str, AlreadyAnnounced] = dataclasses.field(
         default_factory=dict
     )
     shared: frozenset[Identity] = dataclasses.field(
@@ -187,8 +187,8 @@ class Parts:
             parts.append(Part(kind, tuple(ids), *other_fields))
         announced = {}
         for source, counts in plain['announced'].items():
-            announced[source] = Announced(*counts)
-        return cls(in_order(parts), plain['sources'], announced)
+            announced[source] = AlreadyAnnounced(*counts)
+        return cls(sort_parts(parts), plain['sources'], announced)
 
     @functools.cached_property
     def identities(self) -> dict[Identity, list[Part]]:
@@ -211,7 +211,7 @@ class Parts:
 NOTHING = Parts((), {})
 
 
-def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
+def sort_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Sort parts, so that equal machines have equal :class:`Parts`."""
     return tuple(sorted(parts, key=Part.sort_key))
 
@@ -261,7 +261,10 @@ def read(
     for part in _leave_out_summarized(parts):
         remaining_parts.append(_without_shared(part, shared, reported_texts))
     return Parts(
-        in_order(remaining_parts), sources, shared=shared, texts=reported_texts
+        sort_parts(remaining_parts),
+        sources,
+        shared=shared,
+        texts=reported_texts,
     )
 
 

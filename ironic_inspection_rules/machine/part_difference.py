@@ -202,7 +202,7 @@ class PartComparison:
                 continue
             yield old, new
 
-    def _announced_by_others(self, source: str) -> part.Announced:
+    def _announced_by_others(self, source: str) -> part.AlreadyAnnounced:
         """Return how many changes others announced while a source was silent.
 
         The result has two numbers: how many parts of the source were announced
@@ -211,7 +211,7 @@ class PartComparison:
         :param source: the name of the source, e.g. ``agent disk
             inventory.disks``.
         """
-        return self._before.announced.get(source, part.Announced())
+        return self._before.announced.get(source, part.AlreadyAnnounced())
 
     def _find_missing_parts(self) -> Iterator[part.Part]:
         """Yield the known parts that their sources no longer report.
@@ -411,7 +411,7 @@ class PartComparison:
             if any(counts):
                 announced[source] = counts
         sources = {**time_by_silent_source, **self._after.sources}
-        return part.Parts(part.in_order(parts), sources, announced)
+        return part.Parts(part.sort_parts(parts), sources, announced)
 
     def _list_reported_parts(self) -> Iterator[part.Part]:
         """Yield the parts of the report, completed by earlier reports.
@@ -456,7 +456,7 @@ class PartComparison:
             staying, moved=self._moved_pairs, changed=self._changed_pairs
         )
 
-    def _count_announced(self, source: str) -> part.Announced:
+    def _count_announced(self, source: str) -> part.AlreadyAnnounced:
         """Count the parts that a silent source must not announce again.
 
         These are parts that other sources have announced as gone or new since
@@ -483,7 +483,7 @@ class PartComparison:
         new_of_kind = [new for new in self._new_parts if new.kind == kind]
         # It cannot report more new parts than are read.
         count_new = min(earlier.new + len(new_of_kind), part.MOST)
-        return part.Announced(count_gone, count_new)
+        return part.AlreadyAnnounced(count_gone, count_new)
 
 
 def _has_moved(old: part.Part, new: part.Part) -> bool:

@@ -41,11 +41,11 @@ def check() -> None:
 
     :raises: DatabaseNotReady, see :func:`.migration.check`.
     """
-    if is_here():
+    if has_database():
         migration.check()
 
 
-def is_here() -> bool:
+def has_database() -> bool:
     """Return whether this process accesses the database directly."""
     # Ironic sets the attribute in an API that accesses the database through a
     # conductor.
@@ -59,7 +59,7 @@ def require_own_database(failure: str) -> None:
         otherwise, e.g. ``'Traits cannot be counted'``.
     :raises: Invalid if a conductor reads the database for this process.
     """
-    if not is_here():
+    if not has_database():
         raise exceptions.Invalid(
             _('%s: this API has [DEFAULT]use_rpc_for_database') % failure
         )

@@ -7,8 +7,8 @@ request. It may be interrupted, and another worker repeats it. Terms:
 
 * A *run* is the record of what the rules did. It is stored at the end.
 * A *checkpoint* is the outcome of a phase of rules that need not run again.
-* Errors of the *surroundings*, e.g. of the database, interrupt an attempt, but
-  do not fail the inspection, see :mod:`.surroundings`. Ironic's code would
+* External errors, e.g. of the database, interrupt an attempt, but
+  do not fail the inspection, see :mod:`.external_error`. Ironic's code would
   catch such an error and fail the node. A *guard* around code that Ironic
   calls replaces the error by Abandoned, which Ironic does not catch.
 * The *fence* refuses commits of a worker that has lost its request, see
@@ -42,11 +42,11 @@ from ironic_inspection_rules.inspection import checkpoint
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.patches import inspection as patch
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import failure
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -125,7 +125,7 @@ class Attempt(inspection.Inspection):
         """Process the request, and prepare its run for :meth:`end`.
 
         * If the inspection fails, the node fails, and the reason is returned.
-        * If it fails because of the surroundings, the node does not fail.
+        * If it fails by an external error, the node does not fail.
           TemporaryFailure is raised, because another attempt may succeed.
 
         :returns: why the request has permanently failed, as recorded on the
@@ -144,18 +144,18 @@ class Attempt(inspection.Inspection):
             error = carry_out()
             self._store_run = self.prepare_run(error)
             return error
-        except surroundings.Abandoned as exc:
+        except external_error.Abandoned as exc:
             # It has passed through Ironic's code, which would have caught an
             # Exception and failed the node. Raise the actual error, which is a
-            # LeaseLost or an error of the surroundings.
-            raise surroundings.as_exception(exc) from exc
+            # LeaseLost or an external error.
+            raise external_error.as_exception(exc) from exc
         except (exceptions.LeaseLost, exceptions.TemporaryFailure):
             raise
-        # Hooks and drivers may raise anything. An error of the surroundings,
+        # Hooks and drivers may raise anything. An external error,
         # e.g. of the database, must not fail the node; any other error does.
         except Exception as exc:
-            if surroundings.are_to_blame(exc):
-                raise surroundings.as_temporary_failure(exc) from exc
+            if external_error.is_external(exc):
+                raise external_error.as_temporary_failure(exc) from exc
             LOG.exception(
                 'Request %(request)s of node %(node)s failed',
                 {'request': self.request.uuid, 'node': self.request.node_uuid},
@@ -204,7 +204,7 @@ class Attempt(inspection.Inspection):
         except db_exc.DBError as exc:
             # Try again without the run only if the run is at fault: an
             # unreachable database would refuse the request as well.
-            if self._store_run is None or surroundings.are_to_blame(exc):
+            if self._store_run is None or external_error.is_external(exc):
                 raise
             recorder.warn_of_loss(task.node, exc)
             ended = task.end(end_request)
@@ -238,7 +238,7 @@ class Attempt(inspection.Inspection):
     def run_phase(
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
-        # Ironic must not catch errors of the surroundings. Hooks are guarded
+        # Ironic must not catch external errors. Hooks are guarded
         # already, see _take_request(). This guard is for the main phase, which
         # Ironic runs with engine.apply_rules().
         with self.guard():
@@ -263,12 +263,12 @@ class Attempt(inspection.Inspection):
             )
         except exceptions.LeaseLost as exc:
             # Ironic would catch LeaseLost, and would fail the node.
-            raise surroundings.Abandoned() from exc
+            raise external_error.Abandoned() from exc
         self.checkpoints = checkpoints
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Replace errors of the surroundings, e.g. the database, by Abandoned.
+        """Replace external errors, e.g. of the database, by Abandoned.
 
         Code that Ironic calls runs in this context. Ironic catches every
         Exception and fails the node. Abandoned is not an Exception, so it
@@ -280,9 +280,9 @@ class Attempt(inspection.Inspection):
             yield
         # Drivers, e.g. of databases, raise many kinds of errors.
         except Exception as exc:
-            if not surroundings.are_to_blame(exc):
+            if not external_error.is_external(exc):
                 raise
-            raise surroundings.Abandoned() from exc
+            raise external_error.Abandoned() from exc
 
     def _take_request(self) -> None:
         """Prepare the task and the data of the request for the inspection.
@@ -311,8 +311,8 @@ class Attempt(inspection.Inspection):
             # copy of it gets the hooks of this attempt.
             driver.inspect = copy.copy(driver.inspect)
             driver.inspect.hooks = []
-            # Without the guards, Ironic would fail the node after an error of
-            # the surroundings, or would keep only the text of the error.
+            # Without the guards, Ironic would fail the node after an external
+            # error, or would keep only the text of the error.
             for hook in hooks:
                 # Ironic calls a hook and its method "preprocess"; guard()
                 # decorates both.
@@ -361,7 +361,7 @@ class Attempt(inspection.Inspection):
                 # Without this attribute, the node has the method of its class
                 # again.
                 del task.node.save
-        # Ironic must not fail the node for an error of the surroundings, so
+        # Ironic must not fail the node for an external error, so
         # replace the method with which it fails the node.
         task.process_event = self._process_event_or_raise
         try:
@@ -383,7 +383,7 @@ class Attempt(inspection.Inspection):
         While Ironic inspects the node, this replaces ``process_event`` of the
         task.
 
-        * If an error of the surroundings led to the event "fail", Abandoned is
+        * If an external error led to the event "fail", Abandoned is
           raised, because the next attempt may succeed.
         * If the event is not possible in the state of the node, the error that
           led to it is raised, or the last error of the node if there is no
@@ -397,8 +397,8 @@ class Attempt(inspection.Inspection):
         # Ironic calls process_event('fail') in "except Exception". There,
         # sys.exception() is the error because of which it fails the node.
         cause = sys.exception()
-        if event == 'fail' and surroundings.are_to_blame(cause):
-            raise surroundings.Abandoned() from cause
+        if event == 'fail' and external_error.is_external(cause):
+            raise external_error.Abandoned() from cause
         # For example, there is no "fail" for a node that was just discovered
         # or has failed already.
         if not task.fsm.is_actionable_event(event):
@@ -516,7 +516,7 @@ def locked(
             functools.partial(_make_error_of_lost_lease, request),
         ):
             yield attempt
-    except surroundings.Abandoned as exc:
+    except external_error.Abandoned as exc:
         raise exceptions.LeaseLost(request.uuid) from exc
     finally:
         setattr(task, inspection.ATTRIBUTE, None)
@@ -534,14 +534,14 @@ def locked(
 
 def _make_error_of_lost_lease(
     request: queue_request.Request,
-) -> surroundings.Abandoned:
+) -> external_error.Abandoned:
     """Return the error to raise when the fence refuses a commit.
 
     The commit may be one of Ironic's code, which would catch a LeaseLost and
     fail the node. So LeaseLost is only the cause of the returned error, which
     Ironic does not catch.
     """
-    abandoned = surroundings.Abandoned()
+    abandoned = external_error.Abandoned()
     abandoned.__cause__ = exceptions.LeaseLost(request.uuid)
     return abandoned
 
@@ -560,7 +560,7 @@ def settle(
 
     :param lock: locks the node of a request, see :func:`locked`.
     :param request: the ended request, which is leased to the caller.
-    :raises: NodeBusy, LeaseLost or an error of the surroundings; the caller
+    :raises: NodeBusy, LeaseLost or an external error; the caller
         must try again.
     """
     if request.event not in (queue_request.CONTINUE, queue_request.POWER_ON):

@@ -416,19 +416,19 @@ class DatabaseQueue:
         request: queue_request.Request,
         delay: float,
         error: str | None = None,
-        of_surroundings: bool = False,
+        is_external: bool = False,
     ) -> None:
         """Return a request to the queue, to be delivered again.
 
         :param request: the request, whose number of attempts is stored.
         :param delay: minimum number of seconds before the next delivery.
         :param error: what went wrong; None to keep the last error.
-        :param of_surroundings: whether the failure was caused by the
-            surroundings of the request, e.g. the database.
+        :param is_external: whether the failure came from outside of the
+            request, e.g. from the database.
         :raises: LeaseLost if another worker has got the request.
         """
         lock_failures = request.lock_failures
-        if of_surroundings:
+        if is_external:
             lock_failures += 1
         values = {
             'worker': None,
@@ -510,7 +510,7 @@ class DatabaseQueue:
         )
 
     def uncount_attempt(self, request: queue_request.Request) -> None:
-        """Uncount an attempt that the surroundings interrupted.
+        """Uncount an attempt that an external error interrupted.
 
         For example, the attempt has lost its lease because the database was
         unavailable. The request itself is not the cause of this failure.

@@ -35,10 +35,10 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.queue import attempt as attempts
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
 
@@ -245,9 +245,9 @@ class Delivery:
         leader of the workers fails the node later.
 
         :param refusal: why the request cannot be carried out.
-        :raises: LeaseLost if another worker has got the request; an error of
-            the surroundings, e.g. the database, if the node could not be
-            failed because of it. In this case the request does not end.
+        :raises: LeaseLost if another worker has got the request; an external
+            error, e.g. the database, if the node could not be failed because
+            of it. In this case the request does not end.
         """
         request = self.request
         # Failing the node changes the boot and network settings of the
@@ -260,7 +260,7 @@ class Delivery:
             attempt.fail(refusal)
         # Catch everything: the request ends even if the node cannot be failed.
         except Exception as exc:
-            if surroundings.are_to_blame(exc):
+            if external_error.is_external(exc):
                 raise
             log_request(
                 LOG.exception, request, 'its node is left to the leader'
@@ -299,9 +299,9 @@ class Delivery:
     ) -> Outcome:
         """Return the request to the queue after an error, or end it.
 
-        * If the surroundings are to blame, e.g. an unreachable database, the
+        * If the error is external, e.g. an unreachable database, the
           request is returned, and the attempt does not count.
-        * If they may be to blame, which is a DoubtfulFailure, the attempt
+        * If it may be external, which is a DoubtfulFailure, the attempt
           counts, and the request is returned with the longest delay.
         * After any other error, the attempt counts, and the request is
           returned with the shortest delay.
@@ -314,13 +314,13 @@ class Delivery:
         # Doubtful failures count, because a hook that handles an error of the
         # database and raises an error of its own may do so every time.
         is_doubtful = isinstance(exc, exceptions.DoubtfulFailure)
-        if surroundings.are_to_blame(exc) and not is_doubtful:
+        if external_error.is_external(exc) and not is_doubtful:
             # Return self.request, in which the attempt is not counted.
             delay = retry_delay(
                 self.request.lock_failures, self.retry_interval
             )
             return self._retry(
-                self.request, delay, reason=str(exc), of_surroundings=True
+                self.request, delay, reason=str(exc), is_external=True
             )
         log_request(LOG.exception, begun, 'processing broke off')
         # After the last attempt, the request is delivered once more. decide()
@@ -332,16 +332,14 @@ class Delivery:
         if is_doubtful:
             # An outage may end in the longest delay.
             delay = retry_delay(_FAILURES_FOR_MAX_DELAY, self.retry_interval)
-        return self._retry(
-            begun, delay, reason=str(exc), of_surroundings=False
-        )
+        return self._retry(begun, delay, reason=str(exc), is_external=False)
 
     def _retry(
         self,
         request: queue_request.Request,
         delay: float,
         reason: str,
-        of_surroundings: bool,
+        is_external: bool,
     ) -> Outcome:
         """Return a request to the queue, so that it is delivered again.
 
@@ -352,17 +350,17 @@ class Delivery:
         :param request: the request, whose number of attempts is stored.
         :param delay: minimum number of seconds before the next delivery.
         :param reason: why the request is tried again.
-        :param of_surroundings: whether the surroundings, e.g. the database,
-            are to blame, and not the request.
+        :param is_external: whether the error is external, e.g. of the
+            database.
         :returns: RETRIED; LOST if the request could not be returned.
         :raises: LeaseLost if another worker has got the request.
         """
         log_method = LOG.warning
-        if of_surroundings:
+        if is_external:
             log_method = LOG.info
         while True:
             try:
-                self.queue.retry(request, delay, reason, of_surroundings)
+                self.queue.retry(request, delay, reason, is_external)
             except exceptions.LeaseLost:
                 # Another worker has the request; carry_out() handles this.
                 raise
@@ -370,7 +368,7 @@ class Delivery:
             # request when its lease expires.
             except Exception as exc:
                 text = f'left to the end of its lease: {exc}'
-                if not surroundings.are_to_blame(exc):
+                if not external_error.is_external(exc):
                     # Another try would probably fail in the same way.
                     log_request(LOG.exception, request, text)
                     return Outcome.LOST

@@ -3,10 +3,10 @@
 """Records on a node that its inspection request has failed.
 
 The node goes to "inspect failed", its ``last_error`` gets the reason, and
-Ironic removes the boot and network settings of the inspection. The
-*surroundings* in this module are e.g. the database or the message broker, see
-:mod:`.surroundings`: if one of them is out of order, nothing is wrong with the
-request, which is tried again.
+Ironic removes the boot and network settings of the inspection. An
+*external error* comes e.g. from the database or the message broker, see
+:mod:`.external_error`: if one of them is out of order, nothing is wrong with
+the request, which is tried again.
 """
 
 from typing import Any
@@ -20,9 +20,9 @@ import sqlalchemy as sa
 
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
-from ironic_inspection_rules.queue import surroundings
 
 LOG = log.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def fail_node(task: Any, request: queue_request.Request, reason: str) -> None:
 
     :param task: a task of Ironic that has locked the node.
     :param reason: why the request has failed.
-    :raises: errors of the surroundings, e.g. the database. In this case a node
+    :raises: external errors, e.g. of the database. In this case a node
         in inspection has not failed yet.
     """
     node = task.node
@@ -76,7 +76,7 @@ def _fail_inspection(task: Any, message: str) -> None:
     """Bring a node in inspection to "inspect failed".
 
     :param message: why the inspection failed.
-    :raises: errors of the surroundings, e.g. the database. In this case the
+    :raises: external errors, e.g. of the database. In this case the
         node has not failed yet.
     """
     _clean_up(task, message)
@@ -125,12 +125,12 @@ def reason_of(exc: Exception) -> str:
     # The error itself comes first, then its causes.
     reasons = (
         error
-        for error in surroundings.chain(exc)
+        for error in external_error.chain(exc)
         if not isinstance(error, _ERRORS_OF_STORING)
     )
     reason = next(reasons, exc)
     text = str(reason) or type(reason).__name__
-    return exceptions.storable(text)
+    return exceptions.make_storable(text)
 
 
 def _clean_up(task: Any, message: str) -> None:
@@ -141,7 +141,7 @@ def _clean_up(task: Any, message: str) -> None:
     remove the settings.
 
     :param message: why the inspection failed.
-    :raises: errors of the surroundings, e.g. the database. Other errors are
+    :raises: external errors, e.g. of the database. Other errors are
         only logged, because the caller must fail the node nevertheless.
     """
     try:
@@ -162,7 +162,7 @@ def _clean_up(task: Any, message: str) -> None:
         conductor_utils.inspecting_error_handler(task, message, errmsg=message)
     # Catch everything, because a driver may raise any error.
     except Exception as exc:
-        if surroundings.are_to_blame(exc):
+        if external_error.is_external(exc):
             raise
         LOG.exception(
             'Cannot clean up after the inspection of node %s', task.node.uuid

@@ -23,15 +23,15 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
 from ironic_inspection_rules.db import backlog
+from ironic_inspection_rules.db import lock_timeout
 from ironic_inspection_rules.db import node_reservation
-from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
@@ -160,7 +160,7 @@ class QueueMaintenance:
             except Exception as exc:
                 log_method = LOG.exception
                 # A traceback is not useful if e.g. the node is locked.
-                if surroundings.are_to_blame(exc):
+                if external_error.is_external(exc):
                     log_method = LOG.info
                 delivery.log_request(
                     log_method, request, f'its node is seen to later: {exc}'
@@ -358,7 +358,7 @@ class LeaderTasks:
         # a hang.
         limit = max(self._limit, 2 * self._period)
         # This replaces the thread if a round takes longer than the limit.
-        look_after = functools.partial(loop.look_after, limit)
+        look_after = functools.partial(loop.restart_if_hung, limit)
         # Check several times before the limit, and at least every ten seconds.
         threading.Thread(
             target=watchdog.watch,
@@ -389,7 +389,7 @@ class LeaderTasks:
             try:
                 # A task that waits long for a locked row fails, so that it
                 # does not delay the others.
-                with patience.short():
+                with lock_timeout.shortened():
                     task()
             # Catch everything, because the next round tries again.
             except Exception as exc:

@@ -48,12 +48,12 @@ class Request:
     """A request as a worker sees it.
 
     ``attempts``
-        How often processing began. Attempts that the surroundings, e.g. the
-        database, interrupted do not count.
+        How often processing began. Attempts that an external error
+        interrupted do not count.
     ``token``
         Number of the last delivery.
     ``lock_failures``
-        Number of deliveries in a row that the surroundings made fail, e.g.
+        Number of deliveries in a row that external errors ended, e.g.
         because the node was locked.
     ``worker``
         Name of the worker that holds the request, or held it last.

@@ -203,7 +203,7 @@ class WorkerService:
         for thread in self._started:
             thread.join()
         # Flush only now, because deliveries count rules until they end.
-        rule_counter.counter().flush()
+        rule_counter.get_counter().flush()
 
     def _supervise(self, run: Callable[[], None]) -> None:
         """Run a function until the service stops; restart it if it fails."""

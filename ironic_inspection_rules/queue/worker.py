@@ -171,7 +171,7 @@ class Worker:
             immediately.
         """
         # The watchdog must not take the wait for a hang of the dispatcher.
-        self._dispatcher.note_life()
+        self._dispatcher.record_heartbeat()
         return self._stop.wait(seconds)
 
     def run(self) -> None:
@@ -228,8 +228,8 @@ class Worker:
         # for a request.
         lease = self._settings.lease
         longest_wait = 2 * self._settings.get_timeout
-        self._heartbeat_loop.look_after(max(limit, lease))
-        self._dispatcher.look_after(max(limit, lease, longest_wait))
+        self._heartbeat_loop.restart_if_hung(max(limit, lease))
+        self._dispatcher.restart_if_hung(max(limit, lease, longest_wait))
 
     def _give_up(self, ongoing: _OngoingDelivery) -> None:
         """Stop renewing the lease of a delivery, and free its slot.
@@ -338,7 +338,7 @@ class Worker:
             # The process cannot create more threads.
             self._outage.failed(exc)
             self._give_back(
-                ongoing, interval, error=str(exc), of_surroundings=True
+                ongoing, interval, error=str(exc), is_external=True
             )
             self._stop.wait(interval)
             return
@@ -367,17 +367,16 @@ class Worker:
         ongoing: _OngoingDelivery,
         delay: float,
         error: str | None = None,
-        of_surroundings: bool = False,
+        is_external: bool = False,
     ) -> None:
         """Return a request whose delivery has not begun to the queue.
 
         :param delay: seconds until it may be claimed again.
         :param error: why it could not begin; None if the worker stops.
-        :param of_surroundings: whether the surroundings caused this, and not
-            the request.
+        :param is_external: whether the cause is outside of the request.
         """
         try:
-            self._queue.retry(ongoing.request, delay, error, of_surroundings)
+            self._queue.retry(ongoing.request, delay, error, is_external)
         finally:
             # Free the slot last. A stopping worker waits for its slots: if the
             # slot were free earlier, the process might end before the request
@@ -398,7 +397,7 @@ class Worker:
         end = time.monotonic() + longest
         while not condition() and time.monotonic() < end:
             # Tell the watchdog that the dispatcher does not hang.
-            self._dispatcher.note_life()
+            self._dispatcher.record_heartbeat()
             if self._stop.wait(_PAUSE):
                 return
 

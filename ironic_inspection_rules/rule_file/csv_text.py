@@ -314,5 +314,5 @@ def _find_problem_of_header(cells: list[str]) -> str | None:
             return _('column %d has no name') % number
         first_number = names.index(name) + 1
         if first_number != number:
-            return _('there are two columns "%s"') % suggestion.shown(name)
+            return _('there are two columns "%s"') % suggestion.shorten(name)
     return None

@@ -150,7 +150,7 @@ def _find_rules_in_lists(node: yaml.MappingNode) -> list[yaml.Node]:
         # are allowed, but authors should not write them.
         suggested = (*LISTS, TABLES, *REQUEST)
         raise yaml.MarkedYAMLError(
-            problem=suggestion.all_unknown(
+            problem=suggestion.all_unknown_message(
                 _('member of the file'),
                 [key.value for key in unknown],
                 suggested,

@@ -262,7 +262,7 @@ def load(documents: Iterable[document.Document]) -> FileTables:
                     written_table.path,
                     _('the table "%(name)s" is also at %(path)s:%(line)d')
                     % {
-                        'name': suggestion.shown(written_table.name),
+                        'name': suggestion.shorten(written_table.name),
                         'path': other.written.path,
                         'line': line,
                     },
@@ -304,7 +304,7 @@ def build(tables: FileTables) -> dict[str, table.Table]:
         first, *others = errors
         raise exceptions.InvalidDocument(
             first.path,
-            exceptions.listed([first.reason, *map(str, others)]),
+            exceptions.join_problems([first.reason, *map(str, others)]),
             first.place,
         )
     return {
@@ -466,7 +466,7 @@ def _read_rows(written_table: document.WrittenTable) -> table_rows.Rows | None:
         if name not in MEMBERS:
             raise _error_at(
                 written_table,
-                suggestion.unknown(_('member'), name, MEMBERS),
+                suggestion.unknown_message(_('member'), name, MEMBERS),
                 data_path.pointer([name]),
             )
     # A list of rows is not among the members, but in "written_table.rows".
@@ -542,7 +542,7 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
     if os.path.isabs(name) or '..' in names_in_path:
         raise exceptions.OperationError(
             _('must be a file in the folder of the rule file, not "%s"')
-            % suggestion.shown(name)
+            % suggestion.shorten(name)
         )
     folder = os.path.dirname(rule_file)
     path = os.path.join(folder, name)
@@ -557,11 +557,11 @@ def _path_beside(rule_file: str, name: typing.Any) -> str:
                 '"%s" is a link to a file outside of the folder of the rule '
                 'file'
             )
-            % suggestion.shown(name)
+            % suggestion.shorten(name)
         )
     if not os.path.exists(real_path):
         raise exceptions.OperationError(
             _('there is no file "%s" beside the rule file')
-            % suggestion.shown(name)
+            % suggestion.shorten(name)
         )
     return path

@@ -439,7 +439,7 @@ def _build_mapping(
     counts = collections.Counter(name for name, _value in pairs)
     double_names = [name for name, count in counts.items() if count > 1]
     raise exceptions.OperationError(
-        _('key "%s" is there twice') % suggestion.shown(double_names[0])
+        _('key "%s" is there twice') % suggestion.shorten(double_names[0])
     )
 
 

@@ -182,7 +182,7 @@ def comment(text: str, width: int = sys.maxsize) -> str:
     :param width: the maximum length of a line. A longer text is wrapped, and
         its further lines are indented.
     """
-    line = exceptions.one_line(' '.join(text.split()))
+    line = exceptions.to_one_line(' '.join(text.split()))
     lines = textwrap.wrap(
         line,
         width,

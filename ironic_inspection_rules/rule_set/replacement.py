@@ -344,7 +344,7 @@ def _content_key(rule: Fields) -> typing.Hashable:
             value = model.DEFAULTS.get(name)
         content.append(value)
     # Lists are not hashable, but their identity is.
-    return path.identity(content)
+    return path.hashable_key(content)
 
 
 def plan_steps(

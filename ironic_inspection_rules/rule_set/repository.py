@@ -391,7 +391,7 @@ def _warn_of_node_fields(rule: model.Rule) -> None:
             'Inspection rule %(rule)s is of the early phase, where there is '
             'no node: what it reads of one is always missing%(places)s',
             {
-                'rule': disclosure.label(rule),
+                'rule': disclosure.rule_label(rule),
                 'places': disclosure.disclose_text(
                     rule, f' ({", ".join(places)})'
                 ),

@@ -100,7 +100,7 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
             continue
         # "==" considers 1, 1.0 and true as equal. same() distinguishes them,
         # but is slow, so it is only called if "==" is true.
-        is_same = old_row == row and data_path.same(old_row, row)
+        is_same = old_row == row and data_path.is_same(old_row, row)
         if not is_same:
             difference.changed.add(RowChange(key, before=old_row, after=row))
     for key, row in old_rows.items():
@@ -198,7 +198,7 @@ def _show_row(
     key: str, row: table.Row | None, secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a row that is new or gone, with its secrets masked."""
-    return {'key': key, 'row': disclosure.row(row or {}, secret)}
+    return {'key': key, 'row': disclosure.mask_row(row or {}, secret)}
 
 
 def _show_changed_row(
@@ -216,12 +216,18 @@ def _show_changed_row(
     differing = []
     for column in {**before, **after}:
         is_in_both = column in before and column in after
-        if not is_in_both or not data_path.same(before[column], after[column]):
+        if not is_in_both or not data_path.is_same(
+            before[column], after[column]
+        ):
             differing.append(column)
     return {
         'key': change.key,
-        'before': disclosure.row(_select_columns(before, differing), secret),
-        'after': disclosure.row(_select_columns(after, differing), secret),
+        'before': disclosure.mask_row(
+            _select_columns(before, differing), secret
+        ),
+        'after': disclosure.mask_row(
+            _select_columns(after, differing), secret
+        ),
     }
 
 

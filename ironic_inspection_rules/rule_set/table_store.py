@@ -213,7 +213,7 @@ def _read_new_chunks(
     chunks: dict[str, Pairs] = {}
     # Many rows have the same texts. This makes equal texts the same string,
     # which saves memory.
-    equal_texts = text_cache.EqualTexts()
+    equal_texts = text_cache.TextInterner()
     for start in range(0, len(digests), _CHUNKS_PER_CALL):
         digests_of_call = digests[start : start + _CHUNKS_PER_CALL]
         stored_chunks = source.read_chunks(

@@ -106,8 +106,8 @@ class Findings:
                 'plugin_data': self.plugin_data,
             }
         return {
-            'inventory': disclosure.data(self.inventory),
-            'plugin_data': disclosure.data(self.plugin_data),
+            'inventory': disclosure.mask_data(self.inventory),
+            'plugin_data': disclosure.mask_data(self.plugin_data),
         }
 
 
@@ -508,7 +508,7 @@ def document(
     for phase, texts in findings.facts.items():
         # Credentials of the node and its ports are never kept, even if the
         # rules saw them.
-        facts_of_phase = disclosure.data(json.loads(texts[_OTHERS]))
+        facts_of_phase = disclosure.mask_data(json.loads(texts[_OTHERS]))
         for name in ('inventory', 'plugin_data'):
             facts_of_phase[name] = base.patch(name, texts[name])
         facts_of_phase['error'] = errors.get(phase)
@@ -556,5 +556,5 @@ def _read_masked(text: str, mask: bool) -> typing.Any:
     """Return the value of a JSON text, with masked secrets if ``mask``."""
     value = json.loads(text)
     if mask:
-        return disclosure.data(value)
+        return disclosure.mask_data(value)
     return value

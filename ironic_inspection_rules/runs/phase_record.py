@@ -83,7 +83,7 @@ MOST_CHANGES = 10_000
 """Maximum number of changes of one phase that are kept."""
 
 
-def of_phase(outcome: runner.PhaseOutcome, seconds: float) -> Record:
+def build(outcome: runner.PhaseOutcome, seconds: float) -> Record:
     """Build the record of a phase, whose form this module describes.
 
     The size of the record is limited. A change for which there is no space is

@@ -79,7 +79,7 @@ def sets(change: phase_record.Record, place: RecordedPlace) -> bool:
     after = _value_at(change, place, 'after')
     if before is UNKNOWN or after is UNKNOWN:
         return True
-    return not data_path.same(before, after)
+    return not data_path.is_same(before, after)
 
 
 def confirms(change: phase_record.Record, place: RecordedPlace) -> bool:
@@ -202,7 +202,7 @@ def still_holds(
         # If a rule sets a hardware interface to None, Ironic sets it to the
         # default of the driver, which the record does not have.
         return None
-    return data_path.same(value_after, present)
+    return data_path.is_same(value_after, present)
 
 
 def look_up(
@@ -338,7 +338,7 @@ def _may_part_still_hold(
     if _is_hidden(part_after):
         return True
     part_now = look_up(present, place.path, path)
-    return data_path.same(part_after, part_now)
+    return data_path.is_same(part_after, part_now)
 
 
 def _path(change: phase_record.Record) -> data_path.Path:

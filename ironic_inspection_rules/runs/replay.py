@@ -60,7 +60,7 @@ Ends = dict[str, PhaseEnd]
 """The ends of phases, by phase, in their order."""
 
 
-class Past:
+class KeptInspection:
     """An inspection that the history keeps, to be run again.
 
     :param document: the kept data of the inspection, see :mod:`.history`.
@@ -206,7 +206,7 @@ class Past:
         """
         record_then = self._document['phases'][phase]
         # The time that the phase took, 0.0 here, is not compared.
-        record_now = phase_record.of_phase(end.outcome, 0.0)
+        record_now = phase_record.build(end.outcome, 0.0)
         kept_error = self.error(phase)
         error_then = None
         # A replay saves nothing, so it cannot repeat an error of saving.
@@ -279,7 +279,7 @@ def _describe_other_matches(
 
 
 def compare(
-    past: Past,
+    kept_inspection: KeptInspection,
     ends_then: Ends,
     plans: Plans,
     limits: Mapping[str, budget.Limits],
@@ -300,7 +300,7 @@ def compare(
         machine or the error ``differs``.
     :raises: Incomparable if the result depends on unknown data.
     """
-    ends = _run_phases(past, ends_then, plans, limits)
+    ends = _run_phases(kept_inspection, ends_then, plans, limits)
     # Compare the machine at the end of the last phase that both have run.
     last_phase = list(ends)[-1]
     end_then = ends_then[last_phase]
@@ -312,7 +312,7 @@ def compare(
     failure_then = failure_key(end_then.outcome.error)
     has_other_error = failure_then != failure_key(end_now.outcome.error)
     result, error = _predict_result(
-        past,
+        kept_inspection,
         last_phase,
         then=end_then,
         now=end_now,
@@ -333,7 +333,7 @@ def compare(
 
 
 def _run_phases(
-    past: Past,
+    kept_inspection: KeptInspection,
     ends_then: Ends,
     plans: Plans,
     limits: Mapping[str, budget.Limits],
@@ -352,7 +352,7 @@ def _run_phases(
     ends: Ends = {}
     phase_before: str | None = None
     for phase in ends_then:
-        facts = past.facts(phase, plans)
+        facts = kept_inspection.facts(phase, plans)
         if phase_before is not None:
             facts = _add_other_changes(
                 facts,
@@ -367,7 +367,7 @@ def _run_phases(
 
 
 def _predict_result(
-    past: Past,
+    kept_inspection: KeptInspection,
     phase: str,
     then: PhaseEnd,
     now: PhaseEnd,
@@ -395,10 +395,10 @@ def _predict_result(
         if phase == model.MAIN:
             return history.OK, None
         return UNKNOWN, None
-    kept_error = past.error(phase)
+    kept_error = kept_inspection.error(phase)
     if kept_error and kept_error['saving'] and has_other_changes:
         return UNKNOWN, None
-    return past.ending['result'], past.ending['error']
+    return kept_inspection.ending['result'], kept_inspection.ending['error']
 
 
 def _run_phase(
@@ -579,7 +579,7 @@ def _merge(value: typing.Any, then: typing.Any, now: typing.Any) -> typing.Any:
     :param now: the value after the previous phase, with the other rules.
     :returns: the merged value; :data:`.path.ABSENT` if it was removed.
     """
-    if data_path.same(then, now):
+    if data_path.is_same(then, now):
         return value
     are_mappings = all(isinstance(state, dict) for state in (value, then, now))
     if not are_mappings:

@@ -56,7 +56,7 @@ def shorten(
         is_short_number = value.bit_length() < _SHORT_NUMBER
     if is_short_number:
         # Do not spend time on counting its digits.
-        return disclosure.value_at(path, value), _LENGTH_OF_SHORT
+        return disclosure.mask_value_at(path, value), _LENGTH_OF_SHORT
     # Drop the rest of a value that is clearly too long, before the slower
     # steps below.
     beginning = value
@@ -66,7 +66,7 @@ def shorten(
         clip = _Clip(longest)
         beginning = clip.take(value)
         is_complete = clip.is_complete
-    beginning = disclosure.value_at(path, beginning)
+    beginning = disclosure.mask_value_at(path, beginning)
     # Now that secrets are masked, cut the text at its exact length.
     if isinstance(beginning, str):
         text = beginning

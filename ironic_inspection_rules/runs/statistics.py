@@ -102,14 +102,14 @@ class RuleCounter:
                 if rule_trace.matched:
                     row['audited'] += 1
                 if rule_trace.error:
-                    row['label'] = disclosure.label(rule_trace.rule)
+                    row['label'] = disclosure.rule_label(rule_trace.rule)
                     row['failed'] += 1
                     row['would_fail'] += 1
             # Count the matches of rules in any mode.
             for rule_trace in (*outcome.traces, *outcome.audited):
                 if rule_trace.matched:
                     row = self._rows[rule_trace.rule.uuid]
-                    row['label'] = disclosure.label(rule_trace.rule)
+                    row['label'] = disclosure.rule_label(rule_trace.rule)
                     row['matched'] += 1
                     row['last_matched_at'] = now
                     row['last_matched_node'] = node_uuid

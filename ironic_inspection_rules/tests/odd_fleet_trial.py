@@ -60,7 +60,7 @@ def compare(
         data = json.loads(json.dumps(data))
         compared.add(
             [
-                sketch.draw(
+                sketch.build(
                     name,
                     views.Facts(data['inventory'], data['plugin_data']),
                     by,

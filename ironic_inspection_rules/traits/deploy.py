@@ -42,7 +42,7 @@ def find_problem(wanted: object, present: Collection[str]) -> str | None:
     if not isinstance(wanted, list):
         return _(
             'instance_info/traits must be a list of traits, not %s'
-        ) % suggestion.quoted(wanted)
+        ) % suggestion.quote(wanted)
     # Use a list instead of a set, because wanted names may be unhashable.
     present_names = list(present)
     problems = []

@@ -57,7 +57,7 @@ def keep_run(
     outcome = run_phase(plans, keep=True)
     run = recorder.RunRecorder(recorder.INSPECTION)
     run.revision = 1
-    run.phases['main'] = phase_record.of_phase(outcome, 0.0)
+    run.phases['main'] = phase_record.build(outcome, 0.0)
     counter.count(outcome, NODE.uuid)
     findings = history.Findings(engine.INVENTORY, {}, {})
     transaction.write(

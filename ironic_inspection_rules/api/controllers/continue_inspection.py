@@ -32,7 +32,7 @@ AGENT_TOKEN = 'agent_token'
 _PATH = '/v1/continue_inspection'
 
 
-def pass_layers(guarded: Callable, layered: Callable) -> Callable:
+def bypass_middleware(guarded: Callable, layered: Callable) -> Callable:
     """Return an application that spares posted data most WSGI layers.
 
     Posted inspection data pass only the guard, which limits bodies. All other
@@ -69,7 +69,7 @@ def post() -> Any:
         up, enrolled or changed.
     """
     _check_caller()
-    node_uuid = request.query({'node_uuid': args.uuid})['node_uuid']
+    node_uuid = request.parse_query({'node_uuid': args.uuid})['node_uuid']
     # A missing body is treated as an empty object, so the error is that it has
     # no inventory.
     document: Any = {}

@@ -28,10 +28,10 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.inspection import facts
 from ironic_inspection_rules.inspection import refusal
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 
 _OF_MACHINE = {
     'node': {'type': ['string', 'null']},
@@ -43,8 +43,8 @@ PAGE = {
     'limit': {
         'type': ['integer', 'null'],
         'minimum': 1,
-        'maximum': fleet_page.MOST,
-        'description': f'1 to {fleet_page.MOST}',
+        'maximum': fleet_page.MAX_NODES,
+        'description': f'1 to {fleet_page.MAX_NODES}',
     },
     'marker': {'type': ['string', 'null']},
 }
@@ -75,7 +75,7 @@ def post(body: Answer) -> Answer:
         by ``nodes``.
     :returns: the evaluation of one machine. For a fleet, an empty mapping,
         because the answer is sent as a stream, node by node: at most
-        :data:`.page.MOST` nodes, and where the next page begins.
+        :data:`.page.MAX_NODES` nodes, and where the next page begins.
     :raises: InvalidBody if members are invalid, e.g. if the body selects
         neither or both; InvalidRuleSet if its rules or tables are invalid as
         well.
@@ -109,11 +109,11 @@ def post(body: Answer) -> Answer:
         refusal.Refusals(context),
         in_force=compared_with,
     )
-    page = fleet_page.find(body['nodes'], body['limit'], body['marker'])
+    page = fleet_page.find_nodes(body['nodes'], body['limit'], body['marker'])
     entries = fleet_trial.try_nodes(context, page)
     # The entries become the body of the answer, instead of the mapping that is
     # returned here.
-    stream.send(stream.page(entries, 'nodes', page.next))
+    stream.send(stream.generate_page(entries, 'nodes', page.next))
     return {}
 
 
@@ -235,12 +235,14 @@ def _gather_facts(
             source_and_warnings['run'] = stored.run
     elif reads_previous:
         previous = facts.stored_before(node, context)
-    warnings = list(switches.of_node(node.inspect_interface))
+    warnings = list(
+        disabling_options.list_reasons_for_node(node.inspect_interface)
+    )
     if warnings:
         source_and_warnings['warnings'] = warnings
     # A posted inventory without plugin data has no plugin data: the stored
     # plugin data belong to another inventory.
-    facts_of_node = facts.read(
+    facts_of_node = facts.read_and_build(
         context, node, inventory, plugin_data or {}, previous
     )
     return facts_of_node, source_and_warnings
@@ -270,7 +272,7 @@ def _find_node(context: Any, ident: str) -> Any:
     if not is_uuid and not api_utils.is_valid_node_name(ident):
         raise ironic_exception.InvalidUuidOrName(name=ident)
     # A page of a fleet with this node only.
-    page = fleet_page.by_names([ident])
+    page = fleet_page.find_by_names([ident])
     [(_ident, uuid)] = page.nodes
     nodes = []
     # The UUID is None if no node has the name.

@@ -36,12 +36,12 @@ FIELDS = tuple(
 
 LIST = {
     'node': args.string,
-    'state': request.one_of(state.STATES),
-    'limit': request.integer,
-    'marker': request.marker,
+    'state': request.make_word_converter(state.STATES),
+    'limit': request.convert_integer,
+    'marker': request.convert_marker,
 }
 
-_UUID = request.uuid_of(_('an inspection request'))
+_convert_uuid = request.make_uuid_converter(_('an inspection request'))
 
 
 def get_all(query: dict[str, Any]) -> dict[str, Any]:
@@ -59,14 +59,14 @@ def get_all(query: dict[str, Any]) -> dict[str, Any]:
     stored_requests = request_object.InspectionRequest.list(
         api.request.context, filters, limit + 1, query['marker']
     )
-    return view.page(RESOURCE, stored_requests, limit, represent)
+    return view.build_page(RESOURCE, stored_requests, limit, represent)
 
 
 def get_one(request_uuid: str) -> dict[str, Any]:
     """Show an inspection request."""
     return represent(
         request_object.InspectionRequest.get_by_uuid(
-            api.request.context, _UUID('uuid', request_uuid)
+            api.request.context, _convert_uuid('uuid', request_uuid)
         )
     )
 
@@ -82,8 +82,9 @@ def delete(request_uuid: str) -> None:
     :raises: RequestNotFound if there is no such request; RequestNotWaiting if
         a worker has begun to process it, or if it has ended.
     """
-    aborted = inspection_queue.requests().abort(
-        _UUID('uuid', request_uuid), _('Inspection was aborted by request.')
+    aborted = inspection_queue.get_queue().abort(
+        _convert_uuid('uuid', request_uuid),
+        _('Inspection was aborted by request.'),
     )
     if aborted.event not in (queue_request.CONTINUE, queue_request.POWER_ON):
         # No inspection waits for a reapplication or for a timeout.
@@ -110,6 +111,6 @@ def represent(stored: Any) -> dict[str, Any]:
     for name in FIELDS:
         value = getattr(stored, name)
         if isinstance(value, datetime.datetime):
-            value = view.time(value)
+            value = view.format_time(value)
         represented[name] = value
-    return {**represented, 'links': view.links(RESOURCE, stored.uuid)}
+    return {**represented, 'links': view.build_links(RESOURCE, stored.uuid)}

@@ -32,8 +32,8 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import validation
 from ironic_inspection_rules.engine.language.secrecy import stored_rule
 from ironic_inspection_rules.i18n import _
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.inspection import start
-from ironic_inspection_rules.inspection import switches
 from ironic_inspection_rules.objects import rule as rule_object
 from ironic_inspection_rules.patches import body_limit
 
@@ -80,15 +80,15 @@ class _ChangedRule(NamedTuple):
     base: int | None
 
 
-SHOW = {'fields': request.fields((*view.FIELDS, 'links'))}
+SHOW = {'fields': request.make_fields_converter((*view.FIELDS, 'links'))}
 LIST = {
     **SHOW,
     'detail': args.boolean,
     'scope': args.string,
-    'phase': request.one_of(model.PHASES),
-    'limit': request.integer,
+    'phase': request.make_word_converter(model.PHASES),
+    'limit': request.convert_integer,
     'marker': request.RULE_UUID,
-    'sort_key': request.one_of(SORT_KEYS),
+    'sort_key': request.make_word_converter(SORT_KEYS),
     'sort_dir': request.SORT_DIR,
 }
 
@@ -118,7 +118,7 @@ def get_all(query: Answer) -> Answer:
         most=limit + 1,
         marker=query['marker'],
     )
-    answer = view.page(
+    answer = view.build_page(
         view.RESOURCE,
         rules,
         limit,
@@ -126,7 +126,7 @@ def get_all(query: Answer) -> Answer:
     )
     # For example, the option with the hooks of conductors lacks the hook that
     # runs rules.
-    warnings = list(switches.disabling_values(start.is_all_in_one()))
+    warnings = list(disabling_options.disabling_values(start.is_all_in_one()))
     if warnings:
         answer['warnings'] = warnings
     return answer
@@ -344,13 +344,13 @@ def store(
     :raises: Conflict if the rule set has changed to another revision.
     :raises: RuleAlreadyExists if its UUID is taken.
     """
-    uuid = request.rule_uuid(parsed.uuid)
+    uuid = request.convert_rule_uuid(parsed.uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.RuleAlreadyExists(uuid)
     rule = rule_object.StoredRule(
         api.request.context, **{**parsed.to_mapping(), 'uuid': uuid}
     )
-    with notification.emitted(api.request.context, rule, 'create'):
+    with notification.emit_around(api.request.context, rule, 'create'):
         rule.create(base=base)
     return rule
 
@@ -468,7 +468,7 @@ def check_all(query: Answer, body: Any) -> None:
 def delete(rule_uuid: str) -> None:
     """Remove one rule."""
     rule = _read_changeable(rule_uuid)
-    with notification.emitted(api.request.context, rule, 'delete'):
+    with notification.emit_around(api.request.context, rule, 'delete'):
         rule.destroy()
 
 
@@ -476,12 +476,12 @@ def delete_all() -> None:
     """Remove all rules except the built-in ones, and send notifications."""
     context = api.request.context
     with contextlib.ExitStack() as notifications:
-        if notification.enabled():
+        if notification.is_enabled():
             for rule in rule_object.StoredRule.list(context):
                 # Entering the context sends "start" for a rule. Leaving the
                 # stack sends "end", or "error" if the removal fails.
                 notifications.enter_context(
-                    notification.emitted(context, rule, 'delete')
+                    notification.emit_around(context, rule, 'delete')
                 )
         rule_object.StoredRule.destroy_all(context)
 
@@ -505,7 +505,7 @@ def _uuid(text: str) -> str:
         rules, the message has the UUIDs of these rules as a hint.
     """
     try:
-        return request.rule_uuid(text)
+        return request.convert_rule_uuid(text)
     except exceptions.Invalid as exc:
         rules = [
             *start.rules().built_in,
@@ -557,7 +557,7 @@ def _change(
             if not model.is_same_value(name, rule[name], value):
                 differing[name] = value
         rule.update(differing)
-        with notification.emitted(api.request.context, rule, 'update'):
+        with notification.emit_around(api.request.context, rule, 'update'):
             rule.save(base=changed.base)
         return view.represent(rule)
 

@@ -42,7 +42,7 @@ def _number(_name: str, text: str) -> int:
     return int(text)
 
 
-LIST = {'limit': request.integer, 'marker': _number}
+LIST = {'limit': request.convert_integer, 'marker': _number}
 
 _NOTHING: dict[str, Any] = {
     'type': 'object',
@@ -58,7 +58,7 @@ def get_all(query: Answer) -> Answer:
     revisions = rule_object.StoredRule.list_revisions(
         api.request.context, limit + 1, query['marker']
     )
-    return view.page(
+    return view.build_page(
         _RESOURCE, revisions, limit, _with_links, marker='revision'
     )
 
@@ -131,7 +131,7 @@ def restore(revision: str) -> Answer:
     :raises: Invalid if the request has a body with members.
     """
     if api.request.body:
-        request.validate(request.body(), _NOTHING)
+        request.validate(request.parse_body(), _NOTHING)
     rule_set_then = _read_rule_set(revision)
     number = rule_set_then['revision']
     return rule_set.restore(
@@ -154,4 +154,4 @@ def _read_rule_set(revision: str) -> Answer:
 
 
 def _links(revision: int) -> list[Answer]:
-    return view.links(_RESOURCE, str(revision))
+    return view.build_links(_RESOURCE, str(revision))

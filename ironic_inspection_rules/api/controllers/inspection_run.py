@@ -67,12 +67,14 @@ _SET_BY_FAIL = ('maintenance', 'maintenance_reason')
 """Attributes that the action ``fail`` sets; not recorded as changes."""
 
 LIST = {
-    'limit': request.integer,
-    'marker': request.marker,
+    'limit': request.convert_integer,
+    'marker': request.convert_marker,
     'detail': args.boolean,
-    'fields': request.fields((*FIELDS, 'links')),
+    'fields': request.make_fields_converter((*FIELDS, 'links')),
 }
-SHOW = {'fields': request.fields((*FIELDS, *DATA_FIELDS, 'links'))}
+SHOW = {
+    'fields': request.make_fields_converter((*FIELDS, *DATA_FIELDS, 'links'))
+}
 EXPLAIN = {
     'path': args.string,
     'trait': args.string,
@@ -80,7 +82,7 @@ EXPLAIN = {
     'rule': request.RULE_UUID,
 }
 
-_RUN_UUID = request.uuid_of(_('a run'))
+_convert_run_uuid = request.make_uuid_converter(_('a run'))
 
 
 def get_all(node: Any, query: Query) -> Answer:
@@ -99,7 +101,9 @@ def get_all(node: Any, query: Query) -> Answer:
         whole='phases' in fields,
     )
     represent = functools.partial(_represent, fields=fields)
-    return view.page(f'nodes/{node.uuid}/{RESOURCE}', runs, limit, represent)
+    return view.build_page(
+        f'nodes/{node.uuid}/{RESOURCE}', runs, limit, represent
+    )
 
 
 def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
@@ -116,7 +120,7 @@ def get_one(node: Any, run_uuid: str, query: Query) -> Answer:
         fields = FIELDS
     context = api.request.context
     run = run_object.InspectionRun.get_by_uuid(
-        context, node.uuid, _RUN_UUID('uuid', run_uuid)
+        context, node.uuid, _convert_run_uuid('uuid', run_uuid)
     )
     run_fields = [name for name in fields if name not in DATA_FIELDS]
     answer = _represent(run, run_fields)
@@ -247,7 +251,7 @@ def _describe_change(
     current = recorded_change.still_holds(change, setting.place, value_now)
     current_value = None
     if current is False and value_now is not data_path.ABSENT:
-        current_value = disclosure.value_at(place.path, value_now)
+        current_value = disclosure.mask_value_at(place.path, value_now)
     answer = {name: change[name] for name in _MEMBERS_OF_CHANGE}
     answer.update(
         {
@@ -495,5 +499,5 @@ def _represent(run: Any, fields: Any) -> dict[str, Any]:
         if represented.get(name):
             represented[name] = represented[name].isoformat()
     ident = f'{run.node_uuid}/{RESOURCE}/{run.uuid}'
-    represented['links'] = view.links('nodes', ident)
+    represented['links'] = view.build_links('nodes', ident)
     return represented

@@ -56,11 +56,11 @@ def _number(_name: str, value: str) -> int:
 
 
 MACHINES = {
-    'state': request.one_of(table_comparison.STATES),
-    'limit': request.integer,
+    'state': request.make_word_converter(table_comparison.STATES),
+    'limit': request.convert_integer,
     'marker': _number,
 }
-SHOW = {'key': _text, 'limit': request.integer, 'marker': _text}
+SHOW = {'key': _text, 'limit': request.convert_integer, 'marker': _text}
 
 
 def get_all() -> Answer:
@@ -102,7 +102,7 @@ def get_one(name: str, query: Query) -> Answer:
         # This is called only for the rows on the page.
         return _show_row(inspection_table, entry['key'])
 
-    page = view.page(
+    page = view.build_page(
         f'{RESOURCE}/{name}', entries, limit, show, marker='key', name='rows'
     )
     return {**answer, **page}
@@ -127,11 +127,11 @@ def _find(name: str, in_force: repository.Snapshot) -> table.Table:
     """
     inspection_table = in_force.tables.get(name)
     if inspection_table is None:
-        hint = suggestion.hint(name, in_force.tables)
+        hint = suggestion.make_hint(name, in_force.tables)
         raise exceptions.NotFound(
             _('There is no inspection table "%(name)s"; %(hint)s')
             % {
-                'name': suggestion.shown(name),
+                'name': suggestion.shorten(name),
                 'hint': hint or _('there are none'),
             }
         )
@@ -179,13 +179,13 @@ def machines(name: str, query: Query) -> Answer:
     # Skip the findings of the previous pages.
     remaining = itertools.islice(findings, count_before, None)
     if limit is None:
-        stream.send(stream.page(remaining, 'machines', None))
+        stream.send(stream.generate_page(remaining, 'machines', None))
         return {}
     # One more entry than the page has shows whether another page follows.
     entries = list(itertools.islice(remaining, limit + 1))
     answer: Answer = {'machines': entries[:limit], 'next': None}
     if len(entries) > limit:
-        answer['next'] = view.next_link(
+        answer['next'] = view.build_next_link(
             f'{RESOURCE}/{name}/machines', limit, count_before + limit
         )
     stream.send([json.dumps(answer).encode()])
@@ -202,7 +202,7 @@ def _list_readable_pages() -> list[fleet_page.Page]:
     marker = None
     while True:
         # Without filters and a limit, this is a page of all nodes.
-        page = fleet_page.find({}, None, marker)
+        page = fleet_page.find_nodes({}, None, marker)
         uuids = {uuid for _ident, uuid in page.nodes if uuid}
         readable_uuids = inventory_history.find_readable(
             uuids, page.filters, 'baremetal:node:inventory:get'
@@ -267,12 +267,12 @@ def _read_facts(
     """Yield the UUIDs and the facts of machines with a stored inventory.
 
     Facts are the data that rules read: inventory, plugin data, node and ports.
-    The machines are read in portions, because the inventories of all of them
+    The machines are read in batches, because the inventories of all of them
     would take too much memory.
     """
     for page in pages:
-        for portion in trial.read(context, page):
-            for machine in portion:
+        for batch in trial.read_machines(context, page):
+            for machine in batch:
                 # A machine without facts has no inventory.
                 if machine.facts is not None:
                     yield machine.node.uuid, machine.facts
@@ -295,7 +295,7 @@ def _list_keys(
                     'There is no row with the key "%s", which a page could '
                     'begin after'
                 )
-                % suggestion.shown(marker)
+                % suggestion.shorten(marker)
             )
         # The page begins after the marker, so skip all keys up to it.
         for key in keys:
@@ -333,7 +333,7 @@ def _describe(
         'size': len(inspection_table),
         'built_in': is_built_in,
         'revision': revision,
-        'links': view.links(RESOURCE, name),
+        'links': view.build_links(RESOURCE, name),
     }
 
 

@@ -92,7 +92,7 @@ def replace(uuid: str, body: Any) -> Answer:
                 'actions': list(new_rule.actions),
             }
         )
-        with notification.emitted(api.request.context, rule, 'update'):
+        with notification.emit_around(api.request.context, rule, 'update'):
             rule.save()
         return _represent(rule, _express(rule))
 
@@ -103,7 +103,7 @@ def replace(uuid: str, body: Any) -> Answer:
 def delete(uuid: str) -> None:
     """Remove a rule that ironic-inspector's language can express."""
     rule, _old_form = _find(uuid)
-    with notification.emitted(api.request.context, rule, 'delete'):
+    with notification.emit_around(api.request.context, rule, 'delete'):
         rule.destroy()
 
 
@@ -126,7 +126,7 @@ def delete_all() -> None:
                 # left, it sends "end", or "error" if the removal fails. In
                 # between, all rules are removed in one transaction.
                 notifications.enter_context(
-                    notification.emitted(context, rule, 'delete')
+                    notification.emit_around(context, rule, 'delete')
                 )
             rule_object.StoredRule.change(
                 context,
@@ -150,7 +150,7 @@ def _parse(body: Any) -> model.Rule:
     if isinstance(body, dict):
         uuid = body.get('uuid')
         if uuid:
-            uuid = request.rule_uuid(uuid)
+            uuid = request.convert_rule_uuid(uuid)
         else:
             uuid = uuidutils.generate_uuid()
         body = {**body, 'uuid': uuid}
@@ -188,7 +188,7 @@ def _find(uuid: str) -> tuple[rule_object.StoredRule, dict[str, Any]]:
     """
     if uuidutils.is_uuid_like(uuid):
         rule = rule_object.StoredRule.get_by_uuid(
-            api.request.context, request.rule_uuid(uuid)
+            api.request.context, request.convert_rule_uuid(uuid)
         )
         old_form = _express(rule)
         if old_form is not None:

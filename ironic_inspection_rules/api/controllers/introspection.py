@@ -59,7 +59,7 @@ _ROUNDING = datetime.timedelta(seconds=1)
 
 Answer = dict[str, Any]
 
-LIST = {'limit': request.integer, 'marker': request.marker}
+LIST = {'limit': request.convert_integer, 'marker': request.convert_marker}
 BEGIN = {'manage_boot': args.boolean}
 
 
@@ -161,7 +161,7 @@ def _list_inspected_nodes(
             raise ironic_exception.NodeNotFound(node=marker)
         del uuids[: uuids.index(marker) + 1]
     # So far, only a few fields of the nodes were read. Read whole nodes,
-    # portion by portion, as the caller asks for them.
+    # batch by batch, as the caller asks for them.
     for start in range(0, len(uuids), _NODES_PER_QUERY):
         uuids_of_query = uuids[start : start + _NODES_PER_QUERY]
         whole_nodes = objects.Node.list(
@@ -302,8 +302,8 @@ def _represent(
         'state': state,
         'finished': state in ('finished', 'error'),
         'error': error,
-        'started_at': view.time(node.inspection_started_at),
-        'finished_at': view.time(_finished_at(node, state)),
+        'started_at': view.format_time(node.inspection_started_at),
+        'finished_at': view.format_time(_finished_at(node, state)),
         'links': [
             link.make_link(
                 'self', api.request.public_url, 'introspection', node.uuid

@@ -36,7 +36,7 @@ _MOST_STAYS = 1000
 """Maximum number of stays of a part that are looked at, newest first."""
 
 
-def time(name: str, value: str) -> datetime.datetime:
+def convert_time(name: str, value: str) -> datetime.datetime:
     """Read a time of a request, and convert it to UTC without a zone.
 
     For example, ``2026-05-17T12:00:00+02:00`` becomes 10:00 of that day.
@@ -52,10 +52,14 @@ def time(name: str, value: str) -> datetime.datetime:
         ) from exc
 
 
-_UUID = request.uuid_of(_('a kept inventory'))
+_convert_uuid = request.make_uuid_converter(_('a kept inventory'))
 
-LIST = {'limit': request.integer, 'marker': request.marker, 'since': time}
-DIFF = {'from': _UUID, 'to': _UUID}
+LIST = {
+    'limit': request.convert_integer,
+    'marker': request.convert_marker,
+    'since': convert_time,
+}
+DIFF = {'from': _convert_uuid, 'to': _convert_uuid}
 FIND_PART = {'id': args.string}
 
 
@@ -76,7 +80,7 @@ def get_all(node: Any, query: Answer) -> Answer:
     rows = db_history.list_inventories(
         node.uuid, limit + 1, before_id, query['since']
     )
-    return view.page(
+    return view.build_page(
         f'nodes/{node.uuid}/inventory/history',
         rows,
         limit,
@@ -88,7 +92,7 @@ def get_all(node: Any, query: Answer) -> Answer:
 def _represent(row: Any) -> Answer:
     return {
         'uuid': row.uuid,
-        'created_at': view.time(row.created_at),
+        'created_at': view.format_time(row.created_at),
         'interface': row.interface,
         # An inventory is kept under the UUID of its run.
         'run': row.uuid,
@@ -98,7 +102,7 @@ def _represent(row: Any) -> Answer:
 
 def get_one(node: Any, uuid: str) -> Answer:
     """Show the inventory and the plugin data of one inspection."""
-    uuid = _UUID('uuid', uuid)
+    uuid = _convert_uuid('uuid', uuid)
     document = history.read(db_history.get_inventory(node.uuid, uuid))
     if not document:
         raise exceptions.KeptInventoryNotFound(uuid)
@@ -223,8 +227,8 @@ def _represent_stay(stay: Mapping[str, Any]) -> Answer:
         'id': stay['label'],
         'kind': stay['kind'],
         'node': stay['node_uuid'],
-        'from': view.time(stay['began_at']),
-        'to': view.time(stay['ended_at']),
+        'from': view.format_time(stay['began_at']),
+        'to': view.format_time(stay['ended_at']),
     }
 
 

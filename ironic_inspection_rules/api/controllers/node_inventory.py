@@ -141,10 +141,10 @@ def put_request(
     :raises: HTTPForbidden if the caller must not send data in the body.
     :raises: RuleError if an early rule fails; nothing is queued then.
     """
-    requests = inspection_queue.requests()
+    requests = inspection_queue.get_queue()
     document = None
     if api.request.body:
-        document = request.body()
+        document = request.parse_body()
     inventory_to_store: dict[str, Any] | None = None
     if document in (None, {}):
         # Without data in the body, the stored data are used, which need not
@@ -163,7 +163,9 @@ def put_request(
     )
     # The data are queued as they were posted, with the changes by early rules
     # as a checkpoint, so that every attempt begins with the same data.
-    checkpoints = checkpoint.of_early_phase(posted, plugin_data, early_record)
+    checkpoints = checkpoint.build_for_early_phase(
+        posted, plugin_data, early_record
+    )
     return requests.put(
         node.uuid,
         queue_request.REAPPLY,
@@ -196,7 +198,7 @@ def _check_reapplicable(node: Any, has_data: bool) -> None:
             _('Node %(node)s is locked by %(holder)s.')
             % {'node': node.uuid, 'holder': node.reservation}
         )
-    open_request = inspection_queue.requests().find_open(node.uuid)
+    open_request = inspection_queue.get_queue().find_open(node.uuid)
     if open_request is not None and has_data:
         return
     if open_request is not None:

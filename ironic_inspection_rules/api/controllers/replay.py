@@ -64,7 +64,7 @@ def post(body: Entry) -> Entry:
     """
     since = None
     if body['since']:
-        since = inventory_history.time('since', body['since'])
+        since = inventory_history.convert_time('since', body['since'])
     nodes = body['nodes']
     if nodes is None:
         # Without filters, these are all nodes.
@@ -74,13 +74,13 @@ def post(body: Entry) -> Entry:
         # This raises an error that also has the problems of the rules.
         posted_rules.refuse(body, problems)
     plans = posted_rules.compile_plans(body)
-    page = fleet_page.find(nodes, body['limit'], body['marker'])
+    page = fleet_page.find_nodes(nodes, body['limit'], body['marker'])
     uuids = {uuid for _ident, uuid in page.nodes if uuid}
     # The UUIDs of the nodes whose history the caller may read.
     readable = inventory_history.find_readable(uuids, page.filters)
     # These are generated while the answer is sent.
     entries = _Replay(plans, since).replay_nodes(page.nodes, readable)
-    stream.send(stream.page(entries, 'runs', page.next))
+    stream.send(stream.generate_page(entries, 'runs', page.next))
     return {}
 
 
@@ -157,7 +157,7 @@ class _Replay:
                 yield {
                     'node': uuid,
                     'run': row.uuid,
-                    'created_at': view.time(row.created_at),
+                    'created_at': view.format_time(row.created_at),
                     'revision': document.get('revision'),
                     **self._try(row, document),
                 }
@@ -176,20 +176,22 @@ class _Replay:
             history.stored_before, row.node_uuid, row.id
         )
         try:
-            return self._decide(replay.Past(document, read_inventory_before))
+            return self._decide(
+                replay.KeptInspection(document, read_inventory_before)
+            )
         except replay.Incomparable as exc:
             return {'outcome': replay.INCOMPARABLE, 'reason': str(exc)}
         except Exception as exc:
             LOG.exception('Inspection %s cannot be replayed', row.uuid)
             return {'outcome': _ERROR, 'reason': exceptions.reason_of(exc)}
 
-    def _decide(self, past: replay.Past) -> Entry:
+    def _decide(self, kept_inspection: replay.KeptInspection) -> Entry:
         """Repeat a run with the rules of its time, then with the rules to try.
 
         The rules to try are compared only if the repeated run ends as it did
         then. Otherwise it is unknown whether they cause a difference.
 
-        :param past: the inspection: its facts, and how it ended.
+        :param kept_inspection: the inspection: its facts, and how it ended.
         :returns: members of the entry: ``{'outcome': 'different', 'reason':
             None, 'then': {…}, 'now': {…}}``. ``now`` is missing without rules
             to try.
@@ -200,34 +202,34 @@ class _Replay:
         rules = start.rules()
         # The compiled rules of the time of the inspection, by phase.
         plans_then = {}
-        for phase in past.phases:
+        for phase in kept_inspection.phases:
             # Phases may have run with different revisions.
             plans_of_revision = _compile(
-                rules, past.revision(phase), past.options
+                rules, kept_inspection.revision(phase), kept_inspection.options
             )
             plans_then[phase] = plans_of_revision[phase]
         # How every phase of the repeated run ends, and a text that says how
         # the repeated run ends differently; None if it ends as it did then.
-        ends, deviation = past.repeat(plans_then, rules.limits)
+        ends, deviation = kept_inspection.repeat(plans_then, rules.limits)
         if self.plans is None:
             # There are no rules to try. Only answer how the repeated run ends.
             return {
                 'outcome': _outcome(differs=bool(deviation)),
                 'reason': deviation,
-                'then': past.ending,
+                'then': kept_inspection.ending,
             }
         if deviation:
             raise replay.Incomparable(
                 _('by the rules of its time it does not end as it did: %s')
                 % deviation
             )
-        now = replay.compare(past, ends, self.plans, rules.limits)
+        now = replay.compare(kept_inspection, ends, self.plans, rules.limits)
         # The answer has this member only as its outcome.
         differs = now.pop('differs')
         return {
             'outcome': _outcome(differs),
             'reason': None,
-            'then': past.ending,
+            'then': kept_inspection.ending,
             'now': now,
         }
 

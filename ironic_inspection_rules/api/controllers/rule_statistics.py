@@ -32,8 +32,8 @@ _COUNTED = tuple(_COUNTS_BEFORE_FIRST_RUN)
 FIELDS = (*_OF_RULE, *_COUNTED)
 
 QUERY = {
-    'fields': request.fields(FIELDS),
-    'sort_key': request.one_of(FIELDS),
+    'fields': request.make_fields_converter(FIELDS),
+    'sort_key': request.make_word_converter(FIELDS),
     'sort_dir': request.SORT_DIR,
 }
 
@@ -49,7 +49,7 @@ def get(query: dict[str, Any]) -> dict[str, Any]:
     """
     # Store the counts that this process has collected so far, because only
     # stored counts are read below.
-    rule_counter.counter().flush()
+    rule_counter.get_counter().flush()
     context = api.request.context
     counts_by_uuid = {}
     for counts in rule_statistics.RuleStatistics.list(context):

@@ -25,7 +25,7 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.objects import machine as machine_object
 from ironic_inspection_rules.traits import filter as trait_filter
 
-MOST = 1000
+MAX_NODES = 1000
 """Maximum number of nodes of a page."""
 
 _PARAMETERS_OF_LIST = (
@@ -80,19 +80,19 @@ class Page:
     next: str | None = None
 
 
-def find(nodes: Any, limit: int | None, marker: str | None) -> Page:
+def find_nodes(nodes: Any, limit: int | None, marker: str | None) -> Page:
     """Find the nodes of one page of a request about many nodes.
 
     :param nodes: the nodes of the request: a list of names and UUIDs, or a
         mapping of filters, e.g. ``{'driver': 'ipmi'}``.
-    :param limit: number of nodes in the page; None for :data:`MOST`.
+    :param limit: number of nodes in the page; None for :data:`MAX_NODES`.
     :param marker: ``next`` of the previous page; None for the first page.
     :raises: InvalidBody with the problems from :func:`find_problems`; errors
         of Ironic.
     """
     if isinstance(nodes, list):
-        return by_names(nodes, limit, marker)
-    return by_filters(nodes, limit, marker)
+        return find_by_names(nodes, limit, marker)
+    return find_by_filters(nodes, limit, marker)
 
 
 def find_problems(nodes: Any, marker: str | None) -> list[exceptions.Problem]:
@@ -117,7 +117,9 @@ def _problems_of_filters(
     A filter whose value is None counts as missing.
     """
     problems = []
-    unknown = suggestion.all_unknown(_('filter of nodes'), filters, FILTERS)
+    unknown = suggestion.all_unknown_message(
+        _('filter of nodes'), filters, FILTERS
+    )
     if unknown:
         problems.append(exceptions.Problem('/nodes', unknown))
     for name in FILTERS:
@@ -141,11 +143,11 @@ def _problems_of_names(
         type.
     :param marker: the number of names and UUIDs before the page, as text.
     """
-    if len(idents) > MOST:
+    if len(idents) > MAX_NODES:
         text = _(
             '"nodes" lists %(count)d nodes, more than %(most)d; ask for '
             'them page by page'
-        ) % {'count': len(idents), 'most': MOST}
+        ) % {'count': len(idents), 'most': MAX_NODES}
         # The items of such a long list are not checked.
         return [exceptions.Problem('/nodes', text)]
     problems = []
@@ -161,7 +163,7 @@ def _problems_of_names(
     return problems
 
 
-def by_filters(
+def find_by_filters(
     filters: Mapping[str, Any], limit: int | None, marker: str | None
 ) -> Page:
     """Find the nodes of a page that ``GET /v1/nodes`` would show the caller.
@@ -172,7 +174,7 @@ def by_filters(
     :param filters: the filters of the request, not checked yet; None stands
         for a missing filter.
     :param limit: number of nodes in the page, unless Ironic's own limit is
-        lower; None for :data:`MOST`.
+        lower; None for :data:`MAX_NODES`.
     :param marker: UUID of the last node of the previous page.
     :raises: InvalidBody for invalid filters; errors of Ironic.
     """
@@ -189,7 +191,7 @@ def by_filters(
     # nodes of other conductors, and takes a page that became shorter for the
     # last one.
     conductor = query.pop('conductor', None)
-    limit = limit or MOST
+    limit = limit or MAX_NODES
     uuids, has_more = node_list.list_uuids(query, limit, marker)
     next_marker = None
     if has_more:
@@ -220,7 +222,7 @@ def _format_for_url(name: str, value: Any) -> str:
     return ','.join(texts)
 
 
-def by_names(
+def find_by_names(
     idents: Sequence[Any], limit: int | None = None, marker: str | None = None
 ) -> Page:
     """Find the nodes of a page of a list of names and UUIDs.
@@ -230,7 +232,7 @@ def by_names(
     use the filters of the page.
 
     :param idents: all names and UUIDs of the request, not yet checked.
-    :param limit: number of nodes in the page; None for :data:`MOST`.
+    :param limit: number of nodes in the page; None for :data:`MAX_NODES`.
     :param marker: the number of names and UUIDs before this page, as text.
     :raises: InvalidBody if ``idents`` are not strings, or too many, or if the
         marker is not such a number; HTTPForbidden if the caller may not list
@@ -242,7 +244,7 @@ def by_names(
     start = 0
     if marker is not None:
         start = int(marker)
-    end = start + (limit or MOST)
+    end = start + (limit or MAX_NODES)
     next_marker = None
     if end < len(idents):
         next_marker = str(end)

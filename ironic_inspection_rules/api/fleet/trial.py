@@ -123,7 +123,7 @@ class Trial:
         self, context: Any, page: fleet_page.Page
     ) -> Iterator[Entry]:
         """Yield an entry for each node of a page, in their order."""
-        for machines in read(context, page):
+        for machines in read_machines(context, page):
             yield from self._try_together(machines)
 
     def _try_together(
@@ -288,14 +288,14 @@ class Trial:
         )
 
 
-def read(
+def read_machines(
     context: Any, page: fleet_page.Page
 ) -> Iterator[Iterator[RequestedMachine]]:
-    """Yield the requested machines in their order, in portions.
+    """Yield the requested machines in their order, in batches.
 
     The nodes of many machines are read at once. Their inventories, which are
-    larger, are read only for the machines of a portion. A machine that does
-    not exist is yielded with a ``problem`` that says so. A portion may be
+    larger, are read only for the machines of a batch. A machine that does
+    not exist is yielded with a ``problem`` that says so. A batch may be
     empty.
 
     :param page: the requested nodes. Nodes that the caller may not see count
@@ -305,20 +305,20 @@ def read(
         requested = page.nodes[first : first + _NODES_PER_QUERY]
         nodes = _Nodes.read(context, page.filters, requested)
         existing = nodes.list_existing(requested)
-        # take_existing() removes the nodes of a portion from this queue.
+        # take_existing() removes the nodes of a batch from this queue.
         not_yielded = collections.deque(requested)
-        for portion in inspection_data.portions(
+        for batch in inspection_data.divide_into_batches(
             context, existing, _MOST_CHARACTERS
         ):
-            # The nodes of the portion, and the nodes between them that do not
+            # The nodes of the batch, and the nodes between them that do not
             # exist.
-            requested_of_portion = nodes.take_existing(
-                not_yielded, len(portion.nodes)
+            requested_of_batch = nodes.take_existing(
+                not_yielded, len(batch.nodes)
             )
             data = inspection_data.find_all(
-                context, portion.nodes, portion.failing
+                context, batch.nodes, batch.failing
             )
-            yield nodes.build_machines(requested_of_portion, data)
+            yield nodes.build_machines(requested_of_batch, data)
         # The remaining nodes do not exist, so they have no data.
         no_data: Iterator[inspection_data.DataOrError] = iter(())
         yield nodes.build_machines(not_yielded, no_data)

@@ -27,7 +27,7 @@ from ironic_inspection_rules.i18n import _
 REQUIRED = inspect.Parameter.empty
 
 
-class Bound(typing.NamedTuple):
+class BoundArguments(typing.NamedTuple):
     """The arguments that a rule passes to an op, and their problems.
 
     ``values`` are arguments by name. The pointer of a problem begins in
@@ -118,7 +118,7 @@ class Signature:
             return _('no arguments')
         return ', '.join(map(str, self.arguments))
 
-    def bind(self, args: typing.Any) -> Bound:
+    def bind(self, args: typing.Any) -> BoundArguments:
         """Bind the values that a rule passes to the arguments.
 
         For ``set-attribute``, ``['/extra/a', 1]`` and ``{'path': '/extra/a',
@@ -132,7 +132,7 @@ class Signature:
         :returns: the arguments that could be bound, and all problems.
         """
         if args is None:
-            bound = Bound({}, [])
+            bound = BoundArguments({}, [])
         elif isinstance(args, list | tuple):
             bound = self._bind_list(list(args))
         elif isinstance(args, dict):
@@ -141,7 +141,7 @@ class Signature:
             problem = exceptions.Problem(
                 '', _('arguments must be a list or a mapping')
             )
-            return Bound({}, [problem])
+            return BoundArguments({}, [problem])
         for argument in self.arguments:
             if argument.required and argument.name not in bound.values:
                 bound.problems.append(
@@ -157,7 +157,9 @@ class Signature:
     def _expected_hint(self) -> str:
         return _('expected: %s') % self
 
-    def _bind_mapping(self, args: dict[typing.Any, typing.Any]) -> Bound:
+    def _bind_mapping(
+        self, args: dict[typing.Any, typing.Any]
+    ) -> BoundArguments:
         """Bind values by their names, and report unknown names.
 
         For ``log``, ``{'msg': 'x', 'levle': 'info'}`` binds ``msg`` and
@@ -170,7 +172,7 @@ class Signature:
                 values[name] = value
             else:
                 problems.append(self._problem_of_unknown(name))
-        return Bound(values, problems)
+        return BoundArguments(values, problems)
 
     def _problem_of_unknown(self, name: typing.Any) -> exceptions.Problem:
         """Return the problem of an argument that is not declared.
@@ -188,11 +190,11 @@ class Signature:
             }
         return exceptions.Problem(
             data_path.pointer([name]),
-            _('unknown argument "%s"') % suggestion.shown(str(name)),
+            _('unknown argument "%s"') % suggestion.shorten(str(name)),
             hint,
         )
 
-    def _bind_list(self, args: list[typing.Any]) -> Bound:
+    def _bind_list(self, args: list[typing.Any]) -> BoundArguments:
         """Bind values by their positions, and report surplus values.
 
         Keyword-only arguments cannot be passed in a list.
@@ -209,8 +211,8 @@ class Signature:
                 args = args[0]
             if not args:
                 # Bind nothing, so that bind() reports the argument as missing.
-                return Bound({}, [])
-            return Bound({positional[0].name: args}, [])
+                return BoundArguments({}, [])
+            return BoundArguments({positional[0].name: args}, [])
         values = {}
         # The list may be shorter than the arguments, because bind() reports
         # required arguments without a value. It may also be longer.
@@ -225,11 +227,11 @@ class Signature:
                     self._expected_hint,
                 )
             )
-        return Bound(values, problems)
+        return BoundArguments(values, problems)
 
     def bind_call(
         self, values: typing.Sequence[tuple[str | None, typing.Any]]
-    ) -> Bound:
+    ) -> BoundArguments:
         """Bind the positional and named values of a filter.
 
         Unlike an op, a filter may have both: ``replace('-', new='_')`` gives
@@ -322,7 +324,7 @@ def convert(value: typing.Any, argument: Argument) -> typing.Any:
             % {
                 'name': argument.name,
                 'type': declared.name,
-                'value': suggestion.kind_of(value),
+                'value': suggestion.describe_type(value),
             }
         ) from exc
 

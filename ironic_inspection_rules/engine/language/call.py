@@ -85,7 +85,7 @@ class Call:
             # The template is rendered for each machine. Wrap it, so that a
             # missing field is replaced and the result has the right type.
             if missing is not NO_CALL:
-                compiled = rendering.OrElse(compiled, missing)
+                compiled = rendering.TemplateWithDefault(compiled, missing)
             if _needs_conversion(argument, value):
                 compiled = _Converted(
                     compiled,
@@ -133,7 +133,7 @@ def _needs_conversion(
     return argument.converts
 
 
-class _Converted(rendering.Computed):
+class _Converted(rendering.ComputedTemplate):
     """A value that is converted to the type that its argument declares.
 
     This is a separate class so that
@@ -151,7 +151,7 @@ def keeps_value_of_field(compiled: rendering.Template) -> bool:
 
     :param compiled: an argument with fields, as :class:`Call` compiled it.
     """
-    return not isinstance(compiled, _Converted | rendering.OrElse)
+    return not isinstance(compiled, _Converted | rendering.TemplateWithDefault)
 
 
 def compile_argument(
@@ -220,8 +220,12 @@ def compile_pattern(
             escaped.append(piece)
         else:
             item = template.compile_field(piece)
-            escaped.append(rendering.Computed(item, _escape_for_pattern))
-    return _PatternWithData(rendering.List(escaped), _compile_with_data)
+            escaped.append(
+                rendering.ComputedTemplate(item, _escape_for_pattern)
+            )
+    return _PatternWithData(
+        rendering.ListTemplate(escaped), _compile_with_data
+    )
 
 
 def _compile_for_items(
@@ -278,7 +282,7 @@ def _compile_with_data(texts: list[str]) -> pattern.Pattern:
     return pattern.Pattern(''.join(texts), from_data=True)
 
 
-class _PatternWithData(rendering.Computed):
+class _PatternWithData(rendering.ComputedTemplate):
     """An expression that contains text from a machine.
 
     Reasons show it as a single value. It has no parts, so reasons do not show
@@ -394,10 +398,12 @@ def compile_path(
     checked: list[typing.Any] = []
     for token in tokens:
         if isinstance(token, rendering.Template):
-            checked.append(rendering.Computed(token, _make_token))
+            checked.append(rendering.ComputedTemplate(token, _make_token))
         else:
             checked.append(token)
-    return rendering.Computed(rendering.List(checked), _read_path)
+    return rendering.ComputedTemplate(
+        rendering.ListTemplate(checked), _read_path
+    )
 
 
 def split_path(pieces: list[Piece]) -> list[list[Piece]]:
@@ -455,7 +461,7 @@ def _make_token(value: typing.Any) -> str:
     """
     if isinstance(value, dict | list):
         raise exceptions.OperationError(
-            _('%s cannot be part of a path') % suggestion.kind_of(value)
+            _('%s cannot be part of a path') % suggestion.describe_type(value)
         )
     text = str(value)
     if text == data_path.APPEND:

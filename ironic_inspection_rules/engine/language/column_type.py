@@ -71,5 +71,5 @@ def wrong_type_message(kind: str, value: typing.Any) -> str:
     """Return the message for a value that is not of a type."""
     return _('must be of type %(kind)s, not %(value)s') % {
         'kind': kind,
-        'value': suggestion.quoted(value),
+        'value': suggestion.quote(value),
     }

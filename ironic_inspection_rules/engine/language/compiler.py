@@ -98,7 +98,7 @@ def compile_rule(
     tables_of_rule = None
     if effects.mentions(interpolation.TABLES, written):
         # Secret columns are masked in these unless the rule is sensitive.
-        tables_of_rule = disclosure.tables(rule, tables)
+        tables_of_rule = disclosure.mask_tables(rule, tables)
     return CompiledRule(
         rule=rule,
         masked=disclosure.hides_secrets(rule, mask_secrets),
@@ -151,7 +151,9 @@ def _compile_condition(
             op, operation, inverted, parts
         )
     else:
-        condition = single_condition.Single(op, operation, inverted, loop)
+        condition = single_condition.SingleCondition(
+            op, operation, inverted, loop
+        )
     if operation.get('loop') is not None:
-        condition = engine_condition.Looped(condition)
+        condition = engine_condition.LoopedCondition(condition)
     return condition

@@ -196,7 +196,7 @@ def check_part(part: CompiledCondition, roots: budget.View) -> bool:
         ) from exc
 
 
-class Looped(CompiledCondition):
+class LoopedCondition(CompiledCondition):
     """A condition that is checked for the items of a loop.
 
     ``condition`` checks one item. ``items`` is a function that takes the data

@@ -42,7 +42,7 @@ def compile_items(loop: typing.Any) -> Items:
     # A missing field in one item must not make the whole loop missing.
     compiled = template.compile_value(loop, lenient=True)
     if isinstance(compiled, rendering.Template):
-        return rendering.Computed(compiled, _require_items).render
+        return rendering.ComputedTemplate(compiled, _require_items).render
     items = _require_items(compiled)
 
     def literal_items(_roots: budget.View) -> list[typing.Any]:
@@ -207,5 +207,5 @@ def _require_items(value: typing.Any) -> list[typing.Any]:
     if isinstance(value, list):
         return value
     raise exceptions.OperationError(
-        _('cannot loop over %s') % suggestion.kind_of(value)
+        _('cannot loop over %s') % suggestion.describe_type(value)
     )

@@ -24,6 +24,7 @@ SCOPE_PROPERTY = 'inspection_scope'
 """The node property whose value selects the rules with that scope."""
 
 MULTIPLE = ('any', 'all', 'first', 'last')
+DEFAULT_MULTIPLE = 'any'
 """The items of a loop for which a condition must hold."""
 
 OPERATIONS = ('conditions', 'actions')
@@ -190,7 +191,7 @@ def is_same_value(field_name: str, old: typing.Any, new: typing.Any) -> bool:
 
     Values of different types differ, e.g. 1 and true.
     """
-    if not path.same(old, new):
+    if not path.is_same(old, new):
         return False
     if field_name == VARS:
         # The order matters because a var may use the vars before it.

@@ -246,7 +246,7 @@ def _check_call(
         return
     op = ops.get(name)
     if op is None:
-        yield suggestion.unknown_at('/op', _('op'), name, ops)
+        yield suggestion.unknown_problem('/op', _('op'), name, ops)
         return
     args = operation.get('args')
     bound = op.signature.bind(args)
@@ -324,7 +324,7 @@ def _convert_literal(
             # The values of its fields cannot change its type, so check that.
             arguments.convert(value, argument)
         return {}
-    if not isinstance(compiled, rendering.List):
+    if not isinstance(compiled, rendering.ListTemplate):
         return {}
     literal_values = [
         item

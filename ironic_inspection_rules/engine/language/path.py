@@ -218,7 +218,7 @@ def replace_texts(
     return value
 
 
-def same(first: typing.Any, second: typing.Any) -> bool:
+def is_same(first: typing.Any, second: typing.Any) -> bool:
     """Return whether two JSON values are equal and have the same types.
 
     Unlike in Python, ``[1]`` differs from ``[1.0]`` and ``[true]``.
@@ -243,10 +243,10 @@ def same(first: typing.Any, second: typing.Any) -> bool:
     return True
 
 
-def identity(value: typing.Any) -> typing.Hashable:
+def hashable_key(value: typing.Any) -> typing.Hashable:
     """Return a hashable key of a value, equal for values that are the same.
 
-    Sets and mappings use this key to find values as :func:`same` compares
+    Sets and mappings use this key to find values as :func:`is_same` compares
     them. For example, the key of ``{"a": [1]}`` is ``((dict, 'a'), (list, 1),
     (int, '1'))``: a mapping with this name, a list of one item, and the item.
     Numbers are texts in the key, because a machine can choose integers whose

@@ -41,7 +41,7 @@ class Template(abc.ABC):
 
     def with_default(self, default: typing.Any) -> 'Template':
         """Build a template with a default for each missing field."""
-        return OrElse(self, default)
+        return TemplateWithDefault(self, default)
 
     @abc.abstractmethod
     def render(self, roots: budget.View) -> typing.Any:
@@ -53,7 +53,7 @@ class Template(abc.ABC):
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class OrElse(Template):
+class TemplateWithDefault(Template):
     """A template with a default for missing fields."""
 
     source: Template
@@ -79,7 +79,7 @@ _FREE_LENGTH = 255
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Computed(Template):
+class ComputedTemplate(Template):
     """The result of a function of a value, or Missing if the value is missing.
 
     For example, ``{inventory.cpu.count:>4}`` is computed by a function that
@@ -111,7 +111,7 @@ class Computed(Template):
         return new_value
 
 
-class Composed(Computed):
+class ComposedTemplate(ComputedTemplate):
     """A text or a mapping that is computed from the list of its pieces.
 
     For example, the pieces of ``a{node.name}`` are ``a`` and the value of the
@@ -122,10 +122,12 @@ class Composed(Computed):
 
     def with_default(self, default: typing.Any) -> Template:
         # Only missing pieces get the default; the rest of a text stays.
-        return Composed(self.source.with_default(default), self.function)
+        return ComposedTemplate(
+            self.source.with_default(default), self.function
+        )
 
 
-class List(Template):
+class ListTemplate(Template):
     """A list of a rule in which some items are templates.
 
     :param lenient: whether to keep missing items in the list. By default, a
@@ -158,7 +160,7 @@ class List(Template):
         for index, item in self._templates:
             items[index] = item.with_default(default)
         # The new list need not be lenient, because no item can be missing.
-        return List(items)
+        return ListTemplate(items)
 
     def render(self, roots: budget.View) -> list[typing.Any] | Missing:
         """Return the list with all templates rendered.
@@ -194,8 +196,10 @@ def build_mapping(
     if any_varies(keys + items):
         # Render a list of two lists, and build the mapping from it. The list
         # of keys is never lenient, because a key must not be missing.
-        keys_and_items = List([List(keys), List(items, lenient)])
-        return Composed(keys_and_items, _zip_mapping)
+        keys_and_items = ListTemplate(
+            [ListTemplate(keys), ListTemplate(items, lenient)]
+        )
+        return ComposedTemplate(keys_and_items, _zip_mapping)
     return dict(zip(keys, items, strict=True))
 
 
@@ -212,7 +216,7 @@ def _zip_mapping(
 
 def build_text(pieces: list[typing.Any]) -> Template:
     """Build the template of a text, some of whose pieces are templates."""
-    return Composed(List(pieces), _join_text)
+    return ComposedTemplate(ListTemplate(pieces), _join_text)
 
 
 def _join_text(pieces: list[typing.Any]) -> str:
@@ -312,7 +316,7 @@ def build_path(root: str, steps: data_path.Path, missing: Missing) -> Path:
     return Path(root, steps, missing)
 
 
-class SecondName(Template):
+class AliasedPath(Template):
     """The value at a path in plugin data, or at an alternative place.
 
     For example, ``{plugin_data.bmc_address}`` falls back to

@@ -368,7 +368,7 @@ class Shape:
         if name in self._misplaced:
             # The message says into which mapping it belongs.
             return exceptions.Problem(place, self._misplaced[name])
-        return suggestion.unknown_at(place, self._kind, str(name), known)
+        return suggestion.unknown_problem(place, self._kind, str(name), known)
 
 
 def _convert_error(
@@ -386,7 +386,7 @@ def _convert_error(
             for choice in error.validator_value
             if isinstance(choice, str)
         ]
-        return suggestion.not_one_of_at(pointer, error.instance, choices)
+        return suggestion.choice_problem(pointer, error.instance, choices)
     problem = exceptions.Problem(pointer, _describe_error(error))
     expects_text = error.schema.get('type') == ['string', 'null']
     is_scalar = not isinstance(error.instance, list | dict)
@@ -411,7 +411,7 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
     if 'propertyNames' in error.absolute_schema_path:
         # In this case, the value is the name of a property.
         return _('the name %(name)s %(expected)s') % {
-            'name': suggestion.quoted(value),
+            'name': suggestion.quote(value),
             'expected': expected,
         }
     if error.validator == 'pattern' and 'patternErrorMessage' in schema:
@@ -425,5 +425,5 @@ def _describe_error(error: jsonschema.ValidationError) -> str:
         return str(expected)
     return _('%(expected)s, not %(value)s') % {
         'expected': expected,
-        'value': suggestion.quoted(value),
+        'value': suggestion.quote(value),
     }

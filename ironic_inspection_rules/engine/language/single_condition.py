@@ -41,7 +41,7 @@ FillGap = typing.Callable[[budget.View, typing.Any], str]
 """Returns a sentence, for the data by root name and the value of its gap."""
 
 
-class Single(condition.CompiledCondition):
+class SingleCondition(condition.CompiledCondition):
     """A condition that is one call of an op.
 
     :param loop: the loop whose items the arguments may use.
@@ -324,7 +324,10 @@ def _find_pair(call: engine_call.Call) -> _FieldAndLiteral | None:
     if call.literals or list(call.varying) != [first.name]:
         return None
     values = call.varying[first.name]
-    if not isinstance(values, rendering.List) or len(values.items) != 2:
+    if (
+        not isinstance(values, rendering.ListTemplate)
+        or len(values.items) != 2
+    ):
         return None
     first_value, second_value = values.items
     if isinstance(second_value, rendering.Template):
@@ -408,7 +411,7 @@ class Sentence:
 
         :param value: a literal or a template.
         """
-        if isinstance(value, rendering.List):
+        if isinstance(value, rendering.ListTemplate):
             self._after += '['
             for index, item in enumerate(value.items):
                 if index > 0:

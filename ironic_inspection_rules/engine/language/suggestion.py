@@ -164,7 +164,7 @@ def _differs_by_typing_error(first: str, second: str) -> bool:
     return short_rest == swapped
 
 
-def hint(name: str, known: typing.Iterable[str]) -> str:
+def make_hint(name: str, known: typing.Iterable[str]) -> str:
     """Return a hint with the most similar known name, or with all names.
 
     :returns: a phrase without a period, e.g. ``did you mean "eq"?``. It is
@@ -180,15 +180,15 @@ def hint(name: str, known: typing.Iterable[str]) -> str:
     return _('known: %s') % ', '.join(known)
 
 
-def unknown(kind: str, name: str, known: typing.Iterable[str]) -> str:
+def unknown_message(kind: str, name: str, known: typing.Iterable[str]) -> str:
     """Return the message for an unknown name, with a similar name.
 
     :param kind: the kind of the name, e.g. ``field`` or ``op``.
     """
-    return unknown_at('', kind, name, known).sentence
+    return unknown_problem('', kind, name, known).sentence
 
 
-def unknown_at(
+def unknown_problem(
     pointer: str, kind: str, name: str, known: typing.Iterable[str]
 ) -> exceptions.Problem:
     """Return the problem of an unknown name, with a similar name as its hint.
@@ -197,12 +197,12 @@ def unknown_at(
     """
     detail = _('unknown %(kind)s "%(name)s"') % {
         'kind': kind,
-        'name': shown(name),
+        'name': shorten(name),
     }
-    return exceptions.Problem(pointer, detail, hint(name, known) or None)
+    return exceptions.Problem(pointer, detail, make_hint(name, known) or None)
 
 
-def all_unknown(
+def all_unknown_message(
     kind: str, names: typing.Iterable[str], known: typing.Collection[str]
 ) -> str:
     """Return one message for all names that are unknown.
@@ -215,16 +215,16 @@ def all_unknown(
     unknown_names = [name for name in names if name not in known]
     if not unknown_names:
         return ''
-    message = functools.partial(unknown, kind, known=known)
-    return exceptions.listed(unknown_names, message)
+    message = functools.partial(unknown_message, kind, known=known)
+    return exceptions.join_problems(unknown_names, message)
 
 
-def not_one_of(value: object, known: typing.Sequence[str]) -> str:
+def choice_message(value: object, known: typing.Sequence[str]) -> str:
     """Return the message for a value that is not among the known values."""
-    return not_one_of_at('', value, known).sentence
+    return choice_problem('', value, known).sentence
 
 
-def not_one_of_at(
+def choice_problem(
     pointer: str, value: object, known: typing.Sequence[str]
 ) -> exceptions.Problem:
     """Return the problem of a value that is not one of the known values.
@@ -233,7 +233,7 @@ def not_one_of_at(
     """
     detail = _('must be one of %(known)s, not %(value)s') % {
         'known': ', '.join(known),
-        'value': quoted(value),
+        'value': quote(value),
     }
     near = None
     if isinstance(value, str):
@@ -243,17 +243,17 @@ def not_one_of_at(
     return exceptions.Problem(pointer, detail, _('did you mean "%s"?') % near)
 
 
-def quoted(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value for a message: ``"text"``, ``8``, ``true`` or ``null``.
 
     Lists and mappings become ``a list`` and ``a mapping``, because they may be
     long.
     """
     if isinstance(value, str):
-        return f'"{shown(value)}"'
+        return f'"{shorten(value)}"'
     if value is None or isinstance(value, bool | int | float):
         return json.dumps(value)
-    return kind_of(value)
+    return describe_type(value)
 
 
 # The order matters, because a bool is also an int.
@@ -267,7 +267,7 @@ _KINDS: tuple[tuple[type | types.UnionType, str], ...] = (
 )
 
 
-def kind_of(value: object) -> str:
+def describe_type(value: object) -> str:
     """Return the kind of a value for a message: ``a number``, ``text``.
 
     For example, it is the end of ``must be a list, not a mapping``.
@@ -278,7 +278,7 @@ def kind_of(value: object) -> str:
     return _('no value of JSON')
 
 
-def shown(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text for a message, truncated if it is too long.
 
     Users choose the text, and it must not fill an answer or the log.

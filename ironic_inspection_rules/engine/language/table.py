@@ -190,7 +190,7 @@ class Table:
         if row is None:
             return data_path.ABSENT
         if self._masked:
-            return disclosure.row(row, self._secret)
+            return disclosure.mask_row(row, self._secret)
         return row
 
     def find_key_of_row(self, value: typing.Any) -> str | None:

@@ -76,9 +76,9 @@ def _check_column(column: Column, read_table: table.Table) -> Problem | None:
         return None
     detail = _('table "%(table)s" has no column "%(column)s"') % {
         'table': column.table,
-        'column': suggestion.shown(column.name),
+        'column': suggestion.shorten(column.name),
     }
-    near = suggestion.hint(column.name, read_table.known_columns)
+    near = suggestion.make_hint(column.name, read_table.known_columns)
     return Problem(column.pointer, detail, near or None)
 
 
@@ -273,7 +273,7 @@ def _check_tables(
         if read_table is None:
             yield (
                 name,
-                suggestion.unknown_at(pointer, _('table'), name, tables),
+                suggestion.unknown_problem(pointer, _('table'), name, tables),
             )
         elif _reads_row_without_key(read) and not read_table.has_of:
             yield (

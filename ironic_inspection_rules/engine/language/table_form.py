@@ -43,7 +43,7 @@ def read_all(entries: typing.Any) -> dict[str, table.Table]:
                 Problem(
                     '/tables',
                     _('must be a mapping of names to tables, not %s')
-                    % suggestion.kind_of(entries),
+                    % suggestion.describe_type(entries),
                 )
             ]
         )
@@ -55,7 +55,7 @@ def read_all(entries: typing.Any) -> dict[str, table.Table]:
         except exceptions.InvalidTables as exc:
             problems += exc.problems
     if problems:
-        raise exceptions.InvalidTables(exceptions.first_of(problems))
+        raise exceptions.InvalidTables(exceptions.limit_problems(problems))
     return built
 
 
@@ -72,7 +72,7 @@ def read(
     """
     place = '/tables' + data_path.pointer([name])
     reader = _Reader(name, header)
-    problems = exceptions.first_of(
+    problems = exceptions.limit_problems(
         problem.below(place) for problem in reader.read(entry)
     )
     if problems:
@@ -156,7 +156,7 @@ class _Reader:
                 yield Problem(
                     place,
                     _('a row must be a mapping, not %s')
-                    % suggestion.kind_of(row),
+                    % suggestion.describe_type(row),
                 )
                 continue
             names = tuple(row)
@@ -210,7 +210,7 @@ class _Reader:
         for member in ('types', 'expect'):
             for column in getattr(self._definition, member):
                 if column not in known:
-                    yield suggestion.unknown_at(
+                    yield suggestion.unknown_problem(
                         f'/{member}{data_path.pointer([column])}',
                         _('column'),
                         column,
@@ -267,7 +267,7 @@ class _Reader:
                         'a key is text or a number, not %s; put it in quotes, '
                         'or give the column the type boolean'
                     )
-                    % suggestion.quoted(row[column]),
+                    % suggestion.quote(row[column]),
                 )
             if not boolean_columns:
                 yield from self._add_row(place, row, key, rows)
@@ -305,7 +305,7 @@ class _Reader:
             if not self._row_numbers:
                 self._row_numbers = _number_rows_by_id(rows)
             # Report the problem at both rows, so that users see both lines.
-            detail = _('two rows have the key "%s"') % suggestion.shown(text)
+            detail = _('two rows have the key "%s"') % suggestion.shorten(text)
             earlier_row = self._rows_by_key[text]
             earlier_number = self._row_numbers[id(earlier_row)]
             yield Problem(f'/rows/{earlier_number}', detail)
@@ -326,7 +326,7 @@ def _check_column_name(
         yield Problem(
             place,
             _('the name of a column must be text, not %s')
-            % suggestion.kind_of(column),
+            % suggestion.describe_type(column),
         )
     elif not column.strip():
         yield Problem(place, _('a column has no name'))
@@ -401,7 +401,7 @@ def _check_cells(
             and value is not None
             and not column_type.has_type(kind, value)
         ):
-            disclosed = disclosure.row({column: value}, secret)
+            disclosed = disclosure.mask_row({column: value}, secret)
             message = column_type.wrong_type_message(kind, disclosed[column])
         elif value.__class__ is str:
             # Most text is ASCII, where a search for NUL is fast and suffices.

@@ -89,10 +89,10 @@ def _check_column(
         yield Problem(
             '/key',
             _('reads the secret column "%s"; keys are shown')
-            % suggestion.shown(column),
+            % suggestion.shorten(column),
         )
     elif known is not None and column not in known:
-        yield suggestion.unknown_at('/key', _('column'), column, known)
+        yield suggestion.unknown_problem('/key', _('column'), column, known)
 
 
 def compile_row_key(
@@ -126,7 +126,7 @@ def compile_row_key(
                 Problem(
                     '/key',
                     _('{%s} is no path over a column')
-                    % suggestion.shown(field.text),
+                    % suggestion.shorten(field.text),
                 )
             )
     for field in fields:
@@ -189,5 +189,6 @@ def as_key_text(value: typing.Any) -> str | None:
     if isinstance(value, str | int | float):
         return str(value)
     raise exceptions.OperationError(
-        _('a key is text or a number, not %s') % suggestion.kind_of(value)
+        _('a key is text or a number, not %s')
+        % suggestion.describe_type(value)
     )

@@ -65,12 +65,13 @@ def find_problems(
     if not isinstance(entry, dict):
         yield Problem(
             '',
-            _('a table must be a mapping, not %s') % suggestion.kind_of(entry),
+            _('a table must be a mapping, not %s')
+            % suggestion.describe_type(entry),
         )
         return
     for member in entry:
         if member not in MEMBERS:
-            yield suggestion.unknown_at(
+            yield suggestion.unknown_problem(
                 data_path.pointer([member]), _('member'), str(member), MEMBERS
             )
     yield from _check_keys(entry)
@@ -128,11 +129,12 @@ def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
         if value is not None and not isinstance(value, dict):
             yield Problem(
                 f'/{member}',
-                _('must be a mapping, not %s') % suggestion.kind_of(value),
+                _('must be a mapping, not %s')
+                % suggestion.describe_type(value),
             )
     for column, kind in _items(entry.get('types')):
         if kind not in column_type.TYPES:
-            yield suggestion.not_one_of_at(
+            yield suggestion.choice_problem(
                 '/types' + data_path.pointer([column]), kind, column_type.TYPES
             )
     for column, text in _items(entry.get('expect')):
@@ -140,7 +142,7 @@ def _check_mappings(entry: Entry) -> typing.Iterator[Problem]:
             yield Problem(
                 '/expect' + data_path.pointer([column]),
                 _('must be text with fields, not %s')
-                % suggestion.kind_of(text),
+                % suggestion.describe_type(text),
             )
 
 
@@ -165,7 +167,7 @@ def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
         yield Problem(
             '/secret',
             _('must be a list of columns, not %s')
-            % suggestion.kind_of(secret),
+            % suggestion.describe_type(secret),
         )
         return
     for number, column in enumerate(secret):
@@ -174,7 +176,7 @@ def _check_secret(secret: typing.Any) -> typing.Iterator[Problem]:
             yield Problem(place, _('must be the name of a column'))
         elif column in secret[:number]:
             yield Problem(
-                place, _('"%s" is named twice') % suggestion.shown(column)
+                place, _('"%s" is named twice') % suggestion.shorten(column)
             )
 
 
@@ -187,7 +189,8 @@ def _check_rows(rows: typing.Any) -> typing.Iterator[Problem]:
         yield Problem('/rows', _('is required: a list of mappings'))
     elif not isinstance(rows, list):
         yield Problem(
-            '/rows', _('must be a list, not %s') % suggestion.kind_of(rows)
+            '/rows',
+            _('must be a list, not %s') % suggestion.describe_type(rows),
         )
     elif len(rows) > MOST_ROWS:
         yield Problem(
@@ -252,15 +255,15 @@ def _check_field(
     """
     if field.root is None:
         yield Problem(
-            place, _('{%s} is no path') % suggestion.shown(field.text)
+            place, _('{%s} is no path') % suggestion.shorten(field.text)
         )
     elif field.root not in _ROOTS_OF_MACHINE:
-        yield suggestion.unknown_at(
+        yield suggestion.unknown_problem(
             place, _('root'), field.root, _ROOTS_OF_MACHINE
         )
     elif place.startswith('/expect') and disclosure.is_secret(field.steps):
         yield Problem(
             place,
             _('{%s} is a secret of the machine, which cannot be compared')
-            % suggestion.shown(field.text),
+            % suggestion.shorten(field.text),
         )

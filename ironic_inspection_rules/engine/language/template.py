@@ -67,7 +67,7 @@ def compile_value(value: typing.Any, lenient: bool = False) -> typing.Any:
     if isinstance(value, list | tuple):
         items = [compile_value(item, lenient) for item in value]
         if rendering.any_varies(items):
-            return rendering.List(items, lenient)
+            return rendering.ListTemplate(items, lenient)
         return items
     return value
 
@@ -148,7 +148,7 @@ def compile_field(field: interpolation.Field) -> rendering.Template:
     if not has_format:
         # Without a format, the value keeps its type: a number stays a number.
         return value
-    return rendering.Computed(
+    return rendering.ComputedTemplate(
         source=value, function=rendering.build_formatter(field)
     )
 
@@ -189,7 +189,7 @@ def _compile_path(field: interpolation.Field) -> rendering.Template:
         return rendering.LoopItem(path)
     if field.root == interpolation.PLUGIN_DATA and field.steps:
         if field.steps[0] in rendering.SECOND_NAMES:
-            return rendering.SecondName(path, field.steps, missing)
+            return rendering.AliasedPath(path, field.steps, missing)
     return path
 
 
@@ -234,7 +234,7 @@ def _compile_filter(
     op = filters.get(call.name)
     if op is None:
         raise exceptions.OperationError(
-            suggestion.unknown(_('filter'), call.name, filters)
+            suggestion.unknown_message(_('filter'), call.name, filters)
         )
     literals, varying = _compile_arguments(op, call)
     for name, problem in op.problems_of_filter(literals, varying):
@@ -333,7 +333,7 @@ def _compile_inner_filter(
                 'there is no filter "%(name)s"; an attribute '
                 "is given as attribute='%(name)s'"
             )
-            % {'name': suggestion.shown(inner)},
+            % {'name': suggestion.shorten(inner)},
         )
     inner_call = filter_syntax.FilterCall(inner, tuple(arguments_of_inner))
     return FilterAsArgument(_compile_filter(inner_call))
@@ -399,7 +399,7 @@ def _compile_argument(
     if isinstance(written, list):
         items = [_compile_argument(item) for item in written]
         if rendering.any_varies(items):
-            return rendering.List(items)
+            return rendering.ListTemplate(items)
         return items
     if isinstance(written, dict):
         # Keys are quoted texts, which have no fields.
@@ -529,7 +529,7 @@ def _require_items(
         allowance.spend(len(value) // 4)
         return list(value)
     raise exceptions.OperationError(
-        _('takes a list, not %s') % suggestion.kind_of(value)
+        _('takes a list, not %s') % suggestion.describe_type(value)
     )
 
 

@@ -41,7 +41,7 @@ def cache_short_texts(
     return decorate
 
 
-class EqualTexts:
+class TextInterner:
     """Replaces equal texts with one object, so that a table takes less memory.
 
     Many values of a table, such as racks and models, occur in thousands of

@@ -48,7 +48,7 @@ def _describe_problem(name: object) -> str:
     if not isinstance(name, str):
         return _(
             'The name of a trait must be a string, not %s'
-        ) % suggestion.quoted(name)
+        ) % suggestion.quote(name)
     if len(name) > MAX_LENGTH:
         return _(
             'The name of a trait must not be longer than %(max)d '
@@ -116,7 +116,7 @@ def validate(names: typing.Iterable[object]) -> None:
         # Only names in the message are described, because a suggestion
         # requires a comparison with all standard names.
         raise exceptions.Invalid(
-            exceptions.listed(bad_names, _describe_problem)
+            exceptions.join_problems(bad_names, _describe_problem)
         )
 
 

@@ -69,7 +69,7 @@ def parse(
     :raises: :class:`.exceptions.InvalidRule` with the first problems.
     """
     # Stop after the first problems, because there may be very many.
-    problems = exceptions.first_of(
+    problems = exceptions.limit_problems(
         itertools.chain(earlier_problems, _find_problems(rule, ops, built_in))
     )
     if problems:

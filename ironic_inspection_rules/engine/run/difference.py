@@ -190,7 +190,7 @@ def _find_differing(before: State, after: State) -> typing.Iterator[_Pair]:
         if isinstance(pair.before, dict) and isinstance(pair.after, dict):
             # Reverse the members, because the end of the stack comes first.
             ahead += reversed(_pair_members(pair))
-        elif not data_path.same(pair.before, pair.after):
+        elif not data_path.is_same(pair.before, pair.after):
             yield pair
 
 
@@ -214,4 +214,4 @@ def _disclose(path: data_path.Path, value: typing.Any) -> typing.Any:
     """Return a value without secrets, or None if there is no value."""
     if value is data_path.ABSENT:
         return None
-    return disclosure.value_at(path, value)
+    return disclosure.mask_value_at(path, value)

@@ -88,7 +88,7 @@ class Tree:
         if not isinstance(data, list):
             raise exceptions.OperationError(
                 _('"%(token)s" cannot be set inside %(kind)s')
-                % {'token': token, 'kind': suggestion.kind_of(data)}
+                % {'token': token, 'kind': suggestion.describe_type(data)}
             )
         return self._assign_in_list(data, token, rest, value)
 
@@ -148,7 +148,7 @@ class Tree:
         # Update the identities that has_member() keeps for some lists.
         if id(items) in self._item_identities:
             _items, identities = self._item_identities[id(items)]
-            identities.add(data_path.identity(value))
+            identities.add(data_path.hashable_key(value))
         return data
 
     def has_member(
@@ -164,10 +164,10 @@ class Tree:
         if not isinstance(items, list):
             return False
         if id(items) not in self._item_identities:
-            identities = {data_path.identity(item) for item in items}
+            identities = {data_path.hashable_key(item) for item in items}
             self._item_identities[id(items)] = (items, identities)
         _items, identities = self._item_identities[id(items)]
-        return data_path.identity(value) in identities
+        return data_path.hashable_key(value) in identities
 
     def remove(self, data: typing.Any, path: data_path.Path) -> typing.Any:
         """Remove the value at a path; the caller must ensure that it exists.

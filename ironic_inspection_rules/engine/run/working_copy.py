@@ -124,7 +124,7 @@ class WorkingCopy:
         if before is data_path.ABSENT:
             op = 'add'
             before = None
-        elif data_path.same(before, value):
+        elif data_path.is_same(before, value):
             self.journal.confirm(root, path, value)
             return
         self._write(root, path, value)
@@ -196,7 +196,7 @@ class WorkingCopy:
         self.roots.budget.spend(operations)
         # Search from the end, because the last equal item is removed.
         for index in reversed(range(len(items))):
-            if data_path.same(items[index], value):
+            if data_path.is_same(items[index], value):
                 path_of_item = (*path, str(index))
                 self.unset(root, path_of_item)
                 return

@@ -333,10 +333,10 @@ def lint(
                     message=exc.reason,
                 )
             )
-    return in_order([*findings, *of_documents(documents, ops, site)])
+    return sort_findings([*findings, *lint_documents(documents, ops, site)])
 
 
-def in_order(findings: typing.Iterable[Finding]) -> list[Finding]:
+def sort_findings(findings: typing.Iterable[Finding]) -> list[Finding]:
     """Return findings without repetitions, sorted by path and place."""
     return sorted(dict.fromkeys(findings), key=_place)
 
@@ -346,7 +346,7 @@ def _place(finding: Finding) -> tuple[str, int, int]:
     return finding.path, finding.line, finding.column
 
 
-def of_documents(
+def lint_documents(
     documents: typing.Iterable[document.Document],
     ops: registry.Registry,
     site: Site = ANYWHERE,
@@ -360,7 +360,7 @@ def of_documents(
 
     :param given_tables: the tables of these files; None to read them.
     :returns: findings in no particular order and possibly repeated; see
-        :func:`in_order`.
+        :func:`sort_findings`.
     """
     documents = list(documents)
     valid: list[checked_rule.CheckedRule] = []
@@ -369,7 +369,7 @@ def of_documents(
         written_rules = file_rule.list_rules(rules_file)
         yield from _check_file(rules_file, written_rules)
         for written in written_rules:
-            rule = checked_rule.of(written, ops)
+            rule = checked_rule.build(written, ops)
             for problem in rule.problems:
                 yield _make_finding(written, problem, INVALID, level=ERROR)
             if not rule.problems:

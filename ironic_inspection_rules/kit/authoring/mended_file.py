@@ -32,8 +32,8 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.engine.language import trait_names
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import names
-from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import scalars
 from ironic_inspection_rules.kit.authoring.checks import shape
 from ironic_inspection_rules.kit.authoring.checks import values
@@ -204,7 +204,7 @@ def _make_all_changes(
         # Rules may have any form, so a change may no longer be possible after
         # another change.
         return None
-    if edited == text or not data_path.same(list(entries), expected):
+    if edited == text or not data_path.is_same(list(entries), expected):
         return None
     return edited
 
@@ -228,11 +228,11 @@ def changes(
     yield from _mend_choice('/mode', entry.get('mode'), model.MODES)
     yield from _mend_conditions('/conditions', entry.get('conditions'), ops)
     yield from _mend_actions('/actions', entry.get('actions'), ops)
-    checked = checked_rule.of(rule, ops)
+    checked = checked_rule.build(rule, ops)
     yield from scalars.mendings(checked)
     yield from shape.mendings(checked)
     yield from values.mendings(checked)
-    for pointer, field, _item in reach.fields(checked):
+    for pointer, field, _item in field_use.list_fields(checked):
         # At most one of these applies, because a field starts with "ports." or
         # with "data".
         meant = names.port_meant(field.text) or names.data_meant(field.text)
@@ -240,7 +240,7 @@ def changes(
             yield mended_text.RewriteText(
                 pointer, f'{{{field.text}}}', f'{{{meant}}}'
             )
-    for use in reach.uses(checked):
+    for use in field_use.list_uses(checked):
         wrong_step = _find_wrong_step(use)
         if wrong_step is not None:
             name, name_meant = wrong_step
@@ -459,7 +459,7 @@ def _mend_paths(rule: checked_rule.CheckedRule) -> Iterator[Change]:
                 yield mended_text.RewriteText(pointer, path, mended)
 
 
-def _find_wrong_step(use: reach.Use) -> tuple[str, str | None] | None:
+def _find_wrong_step(use: field_use.FieldUse) -> tuple[str, str | None] | None:
     """Find a name in a field that no machine has, and the intended name.
 
     :returns: None if all names of the field may be right. The intended name is
@@ -517,7 +517,7 @@ def _replace_file(path: str, text: str) -> None:
     )
     try:
         with (
-            exceptions.naming(path),
+            exceptions.name_file_in_errors(path),
             open(descriptor, 'w', encoding='utf-8', newline='') as stream,
         ):
             stream.write(text)

@@ -102,7 +102,7 @@ def find_inspection_rule(baremetal, name: str) -> str:
             rule['description'] for rule in rules if rule['description']
         ]
         raise exceptions.NotFound(
-            suggestion.unknown(_('rule'), name, descriptions)
+            suggestion.unknown_message(_('rule'), name, descriptions)
         )
     if len(uuids) > 1:
         raise exceptions.Conflict(

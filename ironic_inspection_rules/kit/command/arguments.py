@@ -271,7 +271,10 @@ def write(path: str, text: str, output: typing.TextIO) -> None:
     if path == STANDARD_OUTPUT:
         output.write(text)
         return
-    with exceptions.naming(path), open(path, 'w', encoding='utf-8') as stream:
+    with (
+        exceptions.name_file_in_errors(path),
+        open(path, 'w', encoding='utf-8') as stream,
+    ):
         stream.write(text)
 
 

@@ -3,7 +3,7 @@
 """Implement ``diff``: options, output formats and exit codes.
 
 The command compares old rules with new rules. It also tries both on machines,
-if inventories are given. The treatment of a machine is what the two sets of
+if inventories are given. The comparison of a machine is what the two sets of
 rules do to it, e.g. that the inspection fails only with the new rules. A
 machine is treated differently if the two results differ. Machines with the
 same differences are shown as one group.
@@ -97,7 +97,7 @@ class Diff(arguments.FileCommand):
         differences = _Differences(changes, rule_diff.compare_tables(old, new))
         machines_of_page = []
         with progress.show_machine_bar(len(paths)) as advance:
-            treatments = machine_diff.compare(
+            comparisons = machine_diff.compare(
                 old_set,
                 new_set,
                 machine_test.Nodes(parsed_args.node),
@@ -105,10 +105,10 @@ class Diff(arguments.FileCommand):
                 advance,
             )
             # A machine is tried when it is taken from the iterator.
-            for treatment in treatments:
-                differences.add(treatment)
+            for comparison in comparisons:
+                differences.add(comparison)
                 if parsed_args.html:
-                    machines_of_page.append(_describe_machine(treatment))
+                    machines_of_page.append(_describe_machine(comparison))
             if parsed_args.html:
                 page = _render_page(old, new, differences, machines_of_page)
                 arguments.write(parsed_args.html, page, self.app.stdout)
@@ -122,24 +122,24 @@ class Diff(arguments.FileCommand):
 
 
 def _describe_machine(
-    treatment: machine_diff.Treatment,
+    comparison: machine_diff.MachineComparison,
 ) -> dict[str, typing.Any]:
     """Return the data of a machine that the HTML page shows.
 
     For example, ``{'name': 'machines/a.json', 'differs': True, 'old': 'ok',
     'new': 'failed', 'lines': ('-ok', '+failed')}``.
 
-    :param treatment: how the old and the new rules treat the machine.
+    :param comparison: how the old and the new rules treat the machine.
     """
-    lines = treatment.lines
-    if treatment.problem is not None:
+    lines = comparison.lines
+    if comparison.problem is not None:
         # The machine cannot be read, so the reason replaces the diff.
-        lines = (treatment.problem,)
+        lines = (comparison.problem,)
     return {
-        'name': os.path.relpath(treatment.path),
-        'differs': treatment.differs,
-        'old': treatment.old,
-        'new': treatment.new,
+        'name': os.path.relpath(comparison.path),
+        'differs': comparison.differs,
+        'old': comparison.old,
+        'new': comparison.new,
         'lines': lines,
     }
 
@@ -166,16 +166,16 @@ class _Differences:
         self.tables = tables
         self.count = 0
         self.problems: list[str] = []
-        self.machines: dict[machine_diff.SameTreatment, list[str]] = {}
+        self.machines: dict[machine_diff.ComparisonResult, list[str]] = {}
 
-    def add(self, treatment: machine_diff.Treatment) -> None:
+    def add(self, comparison: machine_diff.MachineComparison) -> None:
         """Count a machine, and add it to those that are treated alike."""
         self.count += 1
-        if treatment.problem is not None:
-            self.problems.append(treatment.problem)
-        if treatment.differs:
-            paths = self.machines.setdefault(treatment.kind, [])
-            paths.append(treatment.path)
+        if comparison.problem is not None:
+            self.problems.append(comparison.problem)
+        if comparison.differs:
+            paths = self.machines.setdefault(comparison.result, [])
+            paths.append(comparison.path)
 
     def write(self, output_format: str, output: typing.TextIO) -> None:
         """Write all differences, after all machines have been added.
@@ -251,7 +251,7 @@ def _exit_code(differences: _Differences) -> int:
     """Return the exit code of the command.
 
     - EXIT_ERROR if the file of a machine cannot be read;
-    - EXIT_DIFFERENT if a rule, a table or the treatment of a machine differs;
+    - EXIT_DIFFERENT if a rule, a table or the comparison of a machine differs;
     - otherwise 0.
     """
     if differences.problems:

@@ -101,7 +101,7 @@ class Shell(app.App):
         return super().run_subcommand([*words_of_name, *arranged])
 
 
-@escapes.guarded()
+@escapes.escape_output()
 def main(argv: typing.Sequence[str] | None = None) -> int:
     """Run a command of ``ironic-inspection-rules``.
 

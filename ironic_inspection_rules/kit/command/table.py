@@ -121,7 +121,9 @@ class TableCommand(arguments.FileCommand):
         )
         if group_column is not None and group_column not in expected.columns:
             raise exceptions.Invalid(
-                suggestion.unknown(_('column'), group_column, expected.columns)
+                suggestion.unknown_message(
+                    _('column'), group_column, expected.columns
+                )
             )
         paths = machine_test.find_inventories(parsed_args.inventory)
         # The reasons why files cannot be read.
@@ -192,7 +194,9 @@ def _choose_table(tables: table.Tables, name: str | None) -> table.Table:
             )
         return candidates[0]
     if name not in tables:
-        raise exceptions.Invalid(suggestion.unknown(_('table'), name, tables))
+        raise exceptions.Invalid(
+            suggestion.unknown_message(_('table'), name, tables)
+        )
     if not tables[name].has_of:
         raise exceptions.Invalid(
             _(

@@ -230,7 +230,7 @@ class Test(arguments.FileCommand):
             extract_column = matrix.extract
         extract_entry: machine_test.Extract = listing.extract
         if parsed_args.expect:
-            extract_entry = expectation.actual
+            extract_entry = expectation.build_actual_outcome
         # A partial function can be sent to other processes, unlike a nested
         # function.
         extract = functools.partial(
@@ -267,7 +267,7 @@ class Test(arguments.FileCommand):
     def _compare(
         self,
         parsed_args: argparse.Namespace,
-        actual: typing.Iterable[expectation.Actual],
+        actual: typing.Iterable[expectation.ActualOutcome],
         results: collections.Counter[str],
     ) -> int:
         """Compare machines with the file of ``--expect``; print differences.

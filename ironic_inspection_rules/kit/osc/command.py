@@ -39,14 +39,14 @@ class _Application:
 
     def __init__(self, app: Any) -> None:
         self._app = app
-        self.stdout = escapes.Guard(app.stdout)
-        self.stderr = escapes.Guard(app.stderr)
+        self.stdout = escapes.EscapingStream(app.stdout)
+        self.stderr = escapes.EscapingStream(app.stderr)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._app, name)
 
 
-class Guarded:
+class CommandBase:
     """The base of all commands: escapes the output, and replaces errors.
 
     It is combined with a class of osc-lib, e.g. :class:`Lister`, which parses
@@ -184,7 +184,7 @@ def _message_for_user(error: Exception) -> str:
 
     For all other errors, the message is the text of the error.
     """
-    reason = escapes.escaped(str(error))
+    reason = escapes.escape_text(str(error))
     # Only this package looks up members of answers, so a KeyError of a library
     # is about something else.
     if isinstance(error, KeyError) and _is_raised_here(error):
@@ -210,7 +210,7 @@ def _message_for_user(error: Exception) -> str:
     # Errors of the SDK have Ironic's message in "details". Their str() would
     # start with the class, the status and the URL.
     details = getattr(error, 'details', None)
-    return escapes.escaped(details or str(error))
+    return escapes.escape_text(details or str(error))
 
 
 def _is_raised_here(error: Exception) -> bool:
@@ -227,15 +227,15 @@ def _is_raised_here(error: Exception) -> bool:
     return raising_module.startswith(f'{_PACKAGE}.')
 
 
-class BaremetalCommand(Guarded, command.Command):
+class BaremetalCommand(CommandBase, command.Command):
     """A command that prints its own output."""
 
 
-class Lister(Guarded, command.Lister):
+class Lister(CommandBase, command.Lister):
     """A command that prints a table of rows."""
 
 
-class ShowOne(Guarded, command.ShowOne):
+class ShowOne(CommandBase, command.ShowOne):
     """A command that prints the fields of one object."""
 
 

@@ -284,7 +284,7 @@ def _write_file(path: pathlib.Path, data: dict[str, Any]) -> None:
     # The callbacks of the stack run when the block is left, also by an error.
     with contextlib.ExitStack() as cleanup:
         with (
-            exceptions.naming(str(unfinished)),
+            exceptions.name_file_in_errors(str(unfinished)),
             open(unfinished, 'w', encoding='utf-8') as stream,
         ):
             cleanup.callback(os.unlink, unfinished)

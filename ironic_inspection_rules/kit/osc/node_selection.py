@@ -201,7 +201,7 @@ class NodeSelection:
                 'it: %(value)s'
             ) % {'name': first_unknown, 'value': self.filters[first_unknown]}
         else:
-            message = suggestion.all_unknown(
+            message = suggestion.all_unknown_message(
                 _('filter of nodes'), unknown, FILTERS
             )
         raise osc_exceptions.CommandError(message) from refusal

@@ -173,7 +173,7 @@ def _read_sketch(
         data = node_client.inventory(baremetal, uuid_by_machine[machine])
     except sdk_exceptions.NotFoundException:
         return None
-    return sketch.draw(machine, _as_facts(data), peer_fields)
+    return sketch.build(machine, _as_facts(data), peer_fields)
 
 
 def _learn_rules(
@@ -360,7 +360,9 @@ class _History:
         except sdk_exceptions.NotFoundException:
             # Ironic has deleted the old inventory after it was listed.
             return None
-        return sketch.draw(version.machine, _as_facts(data), self._peer_fields)
+        return sketch.build(
+            version.machine, _as_facts(data), self._peer_fields
+        )
 
 
 class _BinarySearch:

@@ -221,10 +221,10 @@ def _lint_documents(
             if stored_rule.is_posted_sensitive(rule.entry):
                 sensitive_rules.add((rule.source.path, rule.label))
     warnings = []
-    findings = lint.of_documents(
+    findings = lint.lint_documents(
         documents, registry.installed(), given_tables=tables
     )
-    for finding in lint.in_order(findings):
+    for finding in lint.sort_findings(findings):
         if finding.level != lint.WARNING:
             continue
         if finding.check == lint.BUILT_IN_ONLY:

@@ -24,8 +24,8 @@ import typing
 
 import z3
 
-from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import solver_limits
 
 # Patterns must be parsed by Python's own parser, because the engine uses it to
 # run the rule. The parser is private; other parsers accept other patterns.
@@ -235,14 +235,14 @@ class Alphabet:
             for the pattern.
         """
         text = z3.String('text')
-        solver = effort.new_solver()
-        effort.add(solver, z3.InRe(text, self.language(among)))
+        solver = solver_limits.new_solver()
+        solver_limits.add(solver, z3.InRe(text, self.language(among)))
         matches = z3.InRe(marked(text), self.matching(pattern, searches))
-        effort.add(solver, matches)
+        solver_limits.add(solver, matches)
         try:
-            if not effort.can_hold(solver, effort.LANGUAGE):
+            if not solver_limits.can_hold(solver, solver_limits.LANGUAGE):
                 return ''
-        except effort.GivenUp:
+        except solver_limits.SolverGaveUp:
             return ''
         return logic.example_of(text, solver)
 
@@ -274,12 +274,12 @@ class Alphabet:
         :param wanted: the formula.
         :param among: a regular expression of the language.
         """
-        solver = effort.new_solver()
-        effort.add(solver, z3.InRe(text, self.language(among)))
-        effort.add(solver, wanted)
+        solver = solver_limits.new_solver()
+        solver_limits.add(solver, z3.InRe(text, self.language(among)))
+        solver_limits.add(solver, wanted)
         try:
-            return not effort.can_hold(solver, effort.LANGUAGE)
-        except effort.GivenUp:
+            return not solver_limits.can_hold(solver, solver_limits.LANGUAGE)
+        except solver_limits.SolverGaveUp:
             return False
 
 

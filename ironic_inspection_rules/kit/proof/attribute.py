@@ -63,19 +63,19 @@ def where_trait_name(
         return logic.of_bool(trait_names.is_good(name.value))
     if not isinstance(name, values.SolverTerm) or not name.is_text:
         return None
-    # A facet is a value that Python computes from a text for the solver.
-    facet = machine.facet(
+    # A computation is a value that Python computes from a text for the solver.
+    computation = machine.computation(
         name.term,
         key='trait',
         make=_make_trait_term,
         compute=_compute_trait_answer,
     )
-    if facet is None:
+    if computation is None:
         return None
     # The search tries the texts that rules compare the text with. Add one that
     # is certainly the name of a trait.
-    facet.near.add('CUSTOM_A')
-    return facet.terms['is trait']
+    computation.near.add('CUSTOM_A')
+    return computation.terms['is trait']
 
 
 def _make_trait_term(name: str) -> texts.Terms:
@@ -256,7 +256,7 @@ def extend_list(
     if not isinstance(unique, values.Const):
         return unknown_list
     if unique.value:
-        has_item = any(data_path.same(item, new.value) for item in items)
+        has_item = any(data_path.is_same(item, new.value) for item in items)
         if has_item:
             return values.const(items)
     return values.const([*items, new.value])

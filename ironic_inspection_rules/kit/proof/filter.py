@@ -323,19 +323,19 @@ class FilterTranslation:
         :returns: None if the text is made from several fields, because such
             texts are not tried, and the result is unknown.
         """
-        facet = self._machine.facet(
+        computation = self._machine.computation(
             term, self._key, self._make_terms, self._compute_result
         )
-        if facet is None:
+        if computation is None:
             return None
-        outcome = facet.terms['outcome']
-        result = facet.terms['result']
+        outcome = computation.terms['outcome']
+        result = computation.terms['result']
         if self._name in _ALWAYS_MAKE_TEXT:
             # These filters return a value for any text.
             self._machine.domain.append(outcome == _RETURNS_VALUE)
         if self._name in _MAKE_NUMBER:
             # Try these texts, because rules often compare with such numbers.
-            facet.near |= {'0', '1', '8', '1024'}
+            computation.near |= {'0', '1', '8', '1024'}
         if self._name == 'int':
             # The term is a real number, as for "float", but int returns an
             # integer.

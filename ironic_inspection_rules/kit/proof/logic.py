@@ -173,7 +173,7 @@ def example_of(term: Term, solver: z3.Solver) -> str:
 
     :param term: a term of the main context.
     :param solver: a solver with its own context, made by
-        :func:`.effort.new_solver`.
+        :func:`.solver_limits.new_solver`.
     """
     term_in_context = term.translate(solver.ctx)
     model = solver.model()

@@ -8,8 +8,8 @@ them so that a formula holds. Three things help the solver:
 
 * The *domain* is formulas that hold on all machines: ``length of disks >= 0``.
 * A *restriction* is a formula that is assumed first: ``length of disks <= 5``.
-* A *facet* of a text is a value that only Python computes, e.g. the number in
-  the text. Python computes it for a few texts, the *candidates*.
+* A *computation* from a text gives a value that only Python computes, e.g. the
+  number in the text. Python computes it for a few texts, the *candidates*.
 
 What cannot be computed at all is a *guess*: a truth value such as ``guess 3``
 that the solver chooses freely.
@@ -344,14 +344,14 @@ class SymbolicMachine:
                 parts.append(logic.conj(guard, is_in_state))
         return logic.disj(*parts)
 
-    def facet(
+    def computation(
         self,
         term: logic.Term,
         key: typing.Any,
         make: Callable[[str], texts.Terms],
         compute: texts.Compute,
-    ) -> texts.Facet | None:
-        """Return a facet of a text: values that only Python computes from it.
+    ) -> texts.Computation | None:
+        """Return the values that only Python computes from a text.
 
         For example, the solver cannot compute the number in a text, so it has
         a separate term for the number. Python computes it for the texts that
@@ -362,9 +362,9 @@ class SymbolicMachine:
 
         :param term: the text.
         :param key: a name for the values, e.g. ``number``. A text has one
-            facet for every key.
+            computation for every key.
         :param make: returns the terms of the values by name, given a name for
-            the facet.
+            the computation.
         :param compute: computes the values of a known text, by the same names.
         :returns: None for a text that is made from several fields, because
             such texts are not tried.
@@ -372,10 +372,10 @@ class SymbolicMachine:
         text = self.texts.get(term.get_id())
         if text is None:
             return None
-        if key not in text.facets:
+        if key not in text.computations:
             terms = make(f'{key} of {text.name}')
-            text.facets[key] = texts.Facet(terms, compute)
-        return text.facets[key]
+            text.computations[key] = texts.Computation(terms, compute)
+        return text.computations[key]
 
     def rank(self, text: str, key: Callable[[str], typing.Any]) -> logic.Term:
         """Return the rank of a text in an order that the solver does not know.
@@ -418,8 +418,8 @@ class SymbolicMachine:
         of_texts = 0
         for text in self.texts.values():
             of_texts += len(text.near) + len(text.languages)
-            for facet in text.facets.values():
-                of_texts += 1 + len(facet.near)
+            for computation in text.computations.values():
+                of_texts += 1 + len(computation.near)
         of_numbers = sum(number.asked for number in self.numbers.values())
         of_secrets = sum(len(cell.secrets) for cell in self.cells.values())
         return (
@@ -452,7 +452,7 @@ class SymbolicMachine:
         for text in self.texts.values():
             # A text that a filter returns is computed from the texts that are
             # tried before the filter.
-            if text.derived or not text.facets:
+            if text.derived or not text.computations:
                 continue
             equations, is_tried = self._try_texts(text)
             domain += equations

@@ -459,14 +459,14 @@ def _where_in_subnet(operands: Operands) -> logic.Formula:
     # number as two integers, which are computed for the addresses that are
     # tried: those around the ends of every subnet that rules name. Integers
     # are used instead of bit vectors, because addresses have 32 or 128 bits.
-    facet = machine.facet(
+    computation = machine.computation(
         address.as_term(), 'address', _make_address, _compute_address
     )
-    if facet is None:
+    if computation is None:
         raise logic.Untranslatable('text made of others as an address')
-    version = facet.terms['version']
-    number = facet.terms['number']
-    facet.near |= _addresses_at_ends(network)
+    version = computation.terms['version']
+    number = computation.terms['number']
+    computation.near |= _addresses_at_ends(network)
     # For any other text the solver chooses the integers. They must be the
     # integers of an address, or version 0 for a text that is not an address.
     machine.domain += [

@@ -34,13 +34,13 @@ from ironic_inspection_rules.engine.language import table
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.proof import action as actions
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
-from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import expected_row
 from ironic_inspection_rules.kit.proof import inspection as inspections
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import pair
 from ironic_inspection_rules.kit.proof import search
+from ironic_inspection_rules.kit.proof import solver_limits
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 from ironic_inspection_rules.kit.proof import witness as witnesses
@@ -622,7 +622,7 @@ def _explain_mistake(mistake: Exception) -> str:
     """
     if isinstance(mistake, z3.Z3Exception):
         # This may not be a bug: the solver also raises it if memory runs out.
-        limit = effort.reason_of(mistake)
+        limit = solver_limits.reason_of(mistake)
         if limit is not None:
             return f'{search.GIVES_UP}: {limit}'
         # The innermost frame is the one that raised the error.

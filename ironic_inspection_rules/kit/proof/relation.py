@@ -12,8 +12,8 @@ truth value that the solver chooses, a list, or a mapping. A *term* is the form
 of a plain value for the solver: 8, or the variable ``inventory.cpu.count``.
 
 If the solver cannot compute something from a text, e.g. its rank as a version,
-the text has a *facet*: a variable of the solver whose value Python computes
-for the few texts that the search tries::
+the text has a *computation*: a variable of the solver whose value Python
+computes for the few texts that the search tries::
 
     text == "8" → number == 8
     text == "9" → number == 9
@@ -123,23 +123,24 @@ def _rank_of_text(
         several fields.
     """
     compute_rank = functools.partial(_compute_rank, machine)
-    # A text that is made from several fields has no facet and is not tried.
-    facet = machine.facet(
+    # A text that is made from several fields has no computation and is not
+    # tried.
+    computation = machine.computation(
         alternative.as_term(), 'version', _make_rank, compute_rank
     )
-    if facet is None:
+    if computation is None:
         raise logic.Untranslatable('text made of others as a version')
     for other in others:
         if isinstance(other, values.Const):
             # Try the known version, a later one, an earlier one ("~" sorts
             # before the end), and one that is earlier than nearly all others.
-            facet.near |= {
+            computation.near |= {
                 other.value,
                 f'{other.value}.1',
                 f'{other.value}~',
                 '0',
             }
-    return facet.terms['rank']
+    return computation.terms['rank']
 
 
 def _make_rank(name: str) -> texts.Terms:
@@ -409,17 +410,18 @@ def _read_number(
             any_term = values.Const(0).as_term()
             return logic.FALSE, any_term
         return logic.TRUE, values.Const(number).as_term()
-    # A text that is made from several fields has no facet and is not tried.
-    facet = machine.facet(
+    # A text that is made from several fields has no computation and is not
+    # tried.
+    computation = machine.computation(
         text.as_term(), 'number', _make_number, _compute_number
     )
-    if facet is None:
+    if computation is None:
         raise logic.Untranslatable('text made of others as a number')
     if isinstance(compared_with, values.Const):
         # Try these texts, because the result changes at this number.
         number = compared_with.value
-        facet.near |= {str(number - 1), str(number), str(number + 1)}
-    return facet.terms['exists'], facet.terms['number']
+        computation.near |= {str(number - 1), str(number), str(number + 1)}
+    return computation.terms['exists'], computation.terms['number']
 
 
 def _make_number(name: str) -> texts.Terms:

@@ -20,13 +20,13 @@ import time
 import z3
 
 from ironic_inspection_rules.kit.proof import cell as cells
-from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
+from ironic_inspection_rules.kit.proof import solver_limits
 from ironic_inspection_rules.kit.proof import witness as witnesses
 
 # Every round drops at least one assumption. This does not limit the time of
-# the solver, which the limits of :mod:`.effort` do.
+# the solver, which the limits of :mod:`.solver_limits` do.
 _MOST_ROUNDS = 40
 
 GIVES_UP = 'the solver gives up'
@@ -56,7 +56,7 @@ class Deadline:
         self._counter = z3.Solver()
         self._last_step = math.inf
         if steps is not None:
-            self._last_step = effort.steps_taken(self._counter) + steps
+            self._last_step = solver_limits.count_steps(self._counter) + steps
 
     def left(self) -> float:
         """Return how many seconds are left.
@@ -76,7 +76,7 @@ class Deadline:
 
         :raises: :class:`Exhausted` if none are left.
         """
-        steps_left = self._last_step - effort.steps_taken(self._counter)
+        steps_left = self._last_step - solver_limits.count_steps(self._counter)
         if steps_left <= 0:
             raise Exhausted('the limit of steps is reached')
         return steps_left
@@ -130,7 +130,7 @@ class MachineSearch:
 
     def begin_question(self) -> None:
         """Reset the number of steps that are left, for the next answer."""
-        self._steps_left = effort.STEPS_OF_QUESTION
+        self._steps_left = solver_limits.STEPS_OF_QUESTION
 
     def _collect_facts(self) -> None:
         """Collect all facts about the machine again if there may be new ones.
@@ -222,8 +222,8 @@ class MachineSearch:
         # This raises if no time or steps are left, because simplifying a large
         # formula is slow.
         self._limit_of_check()
-        self._solver = effort.new_solver()
-        simplified = effort.simplified_in(self._solver, formula)
+        self._solver = solver_limits.new_solver()
+        simplified = solver_limits.simplified_in(self._solver, formula)
         if z3.is_false(simplified):
             return None
         self._collect_facts()
@@ -265,7 +265,7 @@ class MachineSearch:
                 if fact.label:
                     labels.append(fact.label)
                     formula = z3.Implies(z3.Bool(fact.label), formula)
-                effort.add(self._solver, formula)
+                solver_limits.add(self._solver, formula)
         return labels
 
     def _find_in_rounds(
@@ -352,14 +352,16 @@ class MachineSearch:
         # In the solver an assumption is "label → formula". Passing the labels
         # as true makes the formulas hold too.
         labels = [z3.Bool(label, self._solver.ctx) for label in assumed]
-        steps_before = effort.steps_taken(self._counter)
+        steps_before = solver_limits.count_steps(self._counter)
         can_hold = False
         reason_given_up = ''
         try:
-            can_hold = effort.can_hold(self._solver, limit, *labels)
-        except effort.GivenUp as exc:
+            can_hold = solver_limits.can_hold(self._solver, limit, *labels)
+        except solver_limits.SolverGaveUp as exc:
             reason_given_up = str(exc)
-        self._steps_left -= effort.steps_taken(self._counter) - steps_before
+        self._steps_left -= (
+            solver_limits.count_steps(self._counter) - steps_before
+        )
         if reason_given_up:
             # If the check has used up the limit of the question or the proof,
             # this raises, because that is a better reason than the solver's.
@@ -370,7 +372,7 @@ class MachineSearch:
         # The solver calls the labels of a contradiction "unsatisfiable core".
         return set(map(str, self._solver.unsat_core()))
 
-    def _limit_of_check(self) -> effort.Limit:
+    def _limit_of_check(self) -> solver_limits.Limit:
         """Return how many steps and seconds the next check may take.
 
         The limit of a check is lowered to the steps that are left for the
@@ -382,11 +384,13 @@ class MachineSearch:
         if self._steps_left <= 0:
             raise Exhausted('the search takes too long')
         steps_of_proof = self._deadline.steps_left()
-        steps = min(effort.CHECK.steps, self._steps_left, steps_of_proof)
-        return effort.Limit(
+        steps = min(
+            solver_limits.CHECK.steps, self._steps_left, steps_of_proof
+        )
+        return solver_limits.Limit(
             # The steps of a proof are a float, which is infinite if unlimited.
             steps=int(steps),
-            seconds=min(effort.CHECK.seconds, seconds_of_proof),
+            seconds=min(solver_limits.CHECK.seconds, seconds_of_proof),
         )
 
     def _is_harmless(

@@ -15,8 +15,8 @@ variable ``number`` and two formulas that Python computes::
     count == "8" → number == 8
     count == "9" → number == 9
 
-The texts "8" and "9" are *candidates*. The variable ``number`` is a *facet* of
-the text.
+The texts "8" and "9" are *candidates*. The variable ``number`` is a
+*computation* from the text.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,12 +27,12 @@ import typing
 import z3
 
 from ironic_inspection_rules.kit.proof import alphabet as alphabets
-from ironic_inspection_rules.kit.proof import effort
 from ironic_inspection_rules.kit.proof import logic
+from ironic_inspection_rules.kit.proof import solver_limits
 
 _MOST_CANDIDATES = 80
 """Maximum number of texts that a search tries for a field. Every text costs a
-formula per facet."""
+formula per computation."""
 
 _MOST_HALVES = 2**50
 """Floats below it can certainly represent one half."""
@@ -68,7 +68,7 @@ def pattern_of(number: logic.Term) -> str:
 
 
 @dataclasses.dataclass(eq=False)
-class Facet:
+class Computation:
     """Values that the engine computes from a text, outside the solver.
 
     Examples are the number in a text, or the result of a filter for the text.
@@ -95,7 +95,7 @@ class TextVariable:
 
     :ivar derived: whether a filter computes the text from another text.
     :ivar near: texts that it is compared with.
-    :ivar facets: values that are computed from it, by their key.
+    :ivar computations: values that are computed from it, by their key.
     :ivar languages: formulas that a regular expression matches the text, by
         their id.
     """
@@ -105,7 +105,9 @@ class TextVariable:
     alphabet: alphabets.Alphabet
     derived: bool = False
     near: set[str] = dataclasses.field(default_factory=set)
-    facets: dict[typing.Any, Facet] = dataclasses.field(default_factory=dict)
+    computations: dict[typing.Any, Computation] = dataclasses.field(
+        default_factory=dict
+    )
     languages: dict[int, logic.Formula] = dataclasses.field(
         default_factory=dict
     )
@@ -126,9 +128,9 @@ class TextVariable:
         :param text: the known text, which the variable has if the solver
             chooses it.
         """
-        for facet in self.facets.values():
-            for name, computed in facet.compute(text).items():
-                term = facet.terms[name]
+        for computation in self.computations.values():
+            for name, computed in computation.compute(text).items():
+                term = computation.terms[name]
                 if isinstance(computed, str):
                     yield term == logic.text_term(computed)
                 elif isinstance(computed, float):
@@ -156,9 +158,9 @@ class TextVariable:
         # Besides the texts in rules, try an empty text, one that sorts before
         # digits and letters, and one that sorts after most texts.
         texts = {'', '-', 'other', *self.near}
-        for facet in self.facets.values():
-            texts |= facet.near
-            for term in facet.terms.values():
+        for computation in self.computations.values():
+            texts |= computation.near
+            for term in computation.terms.values():
                 derived = variables.get(term.get_id())
                 if derived is not None:
                     texts |= _guess_texts_before_filters(
@@ -178,12 +180,12 @@ class TextVariable:
         :returns: None if there is no such text, or if the solver does not find
             one in time.
         """
-        solver = effort.new_solver()
-        effort.add(solver, holds)
+        solver = solver_limits.new_solver()
+        solver_limits.add(solver, holds)
         try:
-            if not effort.can_hold(solver, effort.LANGUAGE):
+            if not solver_limits.can_hold(solver, solver_limits.LANGUAGE):
                 return None
-        except effort.GivenUp:
+        except solver_limits.SolverGaveUp:
             return None
         return logic.example_of(self.term, solver)
 

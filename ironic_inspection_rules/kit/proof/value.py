@@ -177,7 +177,7 @@ class Const(Alternative):
     def identity(self) -> Hashable:
         if self.is_missing:
             return None
-        return data_path.identity(self.value)
+        return data_path.hashable_key(self.value)
 
     def as_term(self) -> logic.Term | None:
         """Return the term of a text, a boolean or a number, otherwise None."""
@@ -1007,7 +1007,7 @@ def _where_alternatives_differ(
         # They are the same on every machine.
         return logic.FALSE
     if isinstance(one, Const) and isinstance(other, Const):
-        return logic.of_bool(not data_path.same(one.value, other.value))
+        return logic.of_bool(not data_path.is_same(one.value, other.value))
     # A constant list or mapping is compared part by part.
     opened = one.opened()
     other_opened = other.opened()

@@ -261,7 +261,7 @@ def _write_json(path: pathlib.Path, data: typing.Any) -> str:
     """Write data to a JSON file and return the path of the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=2, ensure_ascii=False)
-    with exceptions.naming(str(path)):
+    with exceptions.name_file_in_errors(str(path)):
         path.write_text(f'{text}\n', encoding='utf-8')
     return str(path)
 
@@ -591,7 +591,7 @@ class Engine:
         # Use lists, because same() compares JSON data, which have no tuples.
         one_outcome = list(self.outcome(one, witness))
         other_outcome = list(self.outcome(other, witness))
-        return not data_path.same(one_outcome, other_outcome)
+        return not data_path.is_same(one_outcome, other_outcome)
 
     def clashes(
         self,
@@ -641,12 +641,12 @@ class Engine:
                 if is_changed and is_changed_again:
                     return True
             return False
-        if data_path.same(after_first, after_second):
+        if data_path.is_same(after_first, after_second):
             return False
         # A known value was certainly written, even if it was there before. An
         # unknown value may not have been written at all.
         is_known = values.where(written.value, _is_unknown) is logic.FALSE
-        return is_known or not data_path.same(after_first, before)
+        return is_known or not data_path.is_same(after_first, before)
 
 
 def _is_broken(done: evaluation.Evaluation) -> bool:

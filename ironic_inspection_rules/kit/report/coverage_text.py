@@ -73,7 +73,7 @@ def _unmatched_line(table_name: str, keys: list[str], rows: int) -> str:
         'name': table_name,
         'count': len(keys),
         'rows': rows,
-        'keys': escapes.escaped(first_keys),
+        'keys': escapes.escape_text(first_keys),
     }
 
 

@@ -23,7 +23,7 @@ from ironic_inspection_rules.kit.trial import machine_diff
 from ironic_inspection_rules.kit.trial import rule_diff
 from ironic_inspection_rules.rule_set import table_change
 
-Groups = Mapping[machine_diff.SameTreatment, list[str]]
+Groups = Mapping[machine_diff.ComparisonResult, list[str]]
 """Groups of machines: the paths of the machines, by their difference."""
 
 Tables = Sequence[Mapping[str, typing.Any]]
@@ -78,9 +78,9 @@ def terminal_lines(
         yield title
         yield from change.lines
         yield ''
-    for treatment, paths in groups.items():
+    for comparison, paths in groups.items():
         yield ', '.join(_shorten_names(paths))
-        yield from treatment.lines
+        yield from comparison.lines
         yield ''
     yield from _total_lines(changes, groups, count)
 
@@ -110,9 +110,9 @@ def as_markdown(
         blocks.append(_diff_block(title, change.lines))
     for title, lines_of_rows in _table_titles_and_lines(tables):
         blocks.append(_diff_block(_as_code(title), lines_of_rows))
-    for treatment, paths in groups.items():
+    for comparison, paths in groups.items():
         names = ', '.join(map(_as_code, _shorten_names(paths)))
-        blocks.append(_diff_block(names, treatment.lines))
+        blocks.append(_diff_block(names, comparison.lines))
     # Put the numbers first, so that they are never left out.
     texts = [*_total_lines(changes, groups, count)]
     length = sum(map(len, texts))

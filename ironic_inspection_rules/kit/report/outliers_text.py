@@ -63,7 +63,7 @@ def render(result: peers.Result) -> str:
     if result.findings:
         # Do not escape the table, because it already escapes its cells.
         output.append(_findings_table(result.findings))
-    output += [escapes.escaped(line) for line in lines]
+    output += [escapes.escape_text(line) for line in lines]
     return '\n'.join(output) + '\n'
 
 

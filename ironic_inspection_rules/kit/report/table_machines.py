@@ -158,4 +158,4 @@ def _csv_cell(value: typing.Any) -> str:
         return json.dumps(value)
     if value.startswith(_FORMULA_SIGNS):
         value = f"'{value}"
-    return escapes.escaped(value)
+    return escapes.escape_text(value)

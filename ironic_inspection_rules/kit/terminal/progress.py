@@ -20,7 +20,7 @@ def build_bar(*more: progress.ProgressColumn) -> progress.Progress:
     """
     # Draw on the stream behind the guard of standard error, because the guard
     # removes the control characters that a bar needs.
-    stream = getattr(sys.stderr, 'unguarded', sys.stderr)
+    stream = getattr(sys.stderr, 'wrapped', sys.stderr)
     return progress.Progress(
         *progress.Progress.get_default_columns(),
         *more,

@@ -74,7 +74,7 @@ def render(
     texts_by_row = []
     for row in rows:
         texts_by_row.append(
-            [escapes.escaped(str(cell)).expandtabs() for cell in row]
+            [escapes.escape_text(str(cell)).expandtabs() for cell in row]
         )
     for block in _divide_into_blocks(texts_by_row, columns, width):
         # A row of the grid costs a millisecond, so it holds a whole block:

@@ -552,7 +552,7 @@ class Watch:
         :param place: its place, e.g. ``(uuid, 'conditions', 0)``.
         """
         group = compiled
-        if isinstance(compiled, condition.Looped):
+        if isinstance(compiled, condition.LoopedCondition):
             # Take the group that is checked for every item.
             group = compiled.condition
         if not isinstance(group, condition.CompoundCondition):

@@ -41,7 +41,7 @@ from ironic_inspection_rules.rule_file import yaml_text
 Expectation = dict[str, typing.Any]
 
 
-class Actual(typing.NamedTuple):
+class ActualOutcome(typing.NamedTuple):
     """What happened to a machine, in the form of an expectation.
 
     :ivar inventory: the file with the inventory of the machine.
@@ -172,7 +172,7 @@ def _has_part(kind: str, part: typing.Any, value: typing.Any) -> bool:
     return re.search(part, text) is not None
 
 
-def dump(path: str, machines: typing.Iterable[Actual]) -> None:
+def dump(path: str, machines: typing.Iterable[ActualOutcome]) -> None:
     """Write the outcomes of machines as a file of expectations.
 
     The expectations are written to another file, which replaces the file after
@@ -189,7 +189,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
     with contextlib.ExitStack() as on_error:
         with (
             # This adds the name of the file to an error such as "disk full".
-            exceptions.naming(new_path),
+            exceptions.name_file_in_errors(new_path),
             open(new_path, 'w', encoding='utf-8') as stream,
         ):
             # From here on, an error must remove the new file.
@@ -212,7 +212,7 @@ def dump(path: str, machines: typing.Iterable[Actual]) -> None:
 def compare(
     path: str,
     expected: dict[str, Expectation],
-    machines: typing.Iterable[Actual],
+    machines: typing.Iterable[ActualOutcome],
 ) -> typing.Iterator[Comparison]:
     """Compare the outcomes of machines with a file of expectations.
 
@@ -286,7 +286,7 @@ def _compare_outcome(
     return '\n'.join(diff_lines)
 
 
-def actual(test: machine_test.MachineTest) -> Actual:
+def build_actual_outcome(test: machine_test.MachineTest) -> ActualOutcome:
     """Return what happened to a machine, in the form of an expectation.
 
     The error does not have the UUID of the rule, which may change with every
@@ -317,7 +317,7 @@ def actual(test: machine_test.MachineTest) -> Actual:
     problem = ''
     if test.problem is not None:
         problem = str(test.problem)
-    return Actual(test.path, outcome, problem)
+    return ActualOutcome(test.path, outcome, problem)
 
 
 def _name_inventory(path: str, inventory: str) -> str:

@@ -2,9 +2,9 @@
 
 """Find machines that two rule sets treat differently, for ``diff``.
 
-Both rule sets are tried on every machine, in a dry run. The treatment of a
+Both rule sets are tried on every machine, in a dry run. The comparison of a
 machine by a rule set is the result of its inspection and the data that the
-rules leave, e.g. ``extra.rack``. Two treatments are compared as lines of a
+rules leave, e.g. ``extra.rack``. Two comparisons are compared as lines of a
 diff.
 """
 
@@ -28,8 +28,8 @@ _LONGEST_VALUE = 500
 
 
 @dataclasses.dataclass(frozen=True)
-class Treatment:
-    """The treatment of one machine by two sets of rules.
+class MachineComparison:
+    """The comparison of two sets of rules on one machine.
 
     :param path: the file with the inventory of the machine.
     :param old: the result of the old rules: ``ok``, ``failed`` by a rule, or
@@ -51,12 +51,12 @@ class Treatment:
         return bool(self.lines)
 
     @property
-    def kind(self) -> 'SameTreatment':
-        """The treatment without the path, which can be compared."""
-        return SameTreatment(self.old, self.new, self.lines)
+    def result(self) -> 'ComparisonResult':
+        """The comparison without the path, which can be compared."""
+        return ComparisonResult(self.old, self.new, self.lines)
 
 
-class SameTreatment(typing.NamedTuple):
+class ComparisonResult(typing.NamedTuple):
     """The common data of machines that are treated in the same way.
 
     :param old: the result of the old rules: ``ok``, ``failed`` by a rule, or
@@ -76,22 +76,22 @@ def compare(
     nodes: machine_test.Nodes,
     paths: Sequence[str],
     advance: file_work.Advance,
-) -> Iterator[Treatment]:
+) -> Iterator[MachineComparison]:
     """Evaluate two sets of rules on machines from files, on all processors.
 
     :param nodes: the nodes that belong to files of machines.
     :param paths: the files with the inventories.
     :param advance: called as machines are tried, for a progress bar.
-    :returns: a treatment per machine, yielded as the machines are tried.
+    :returns: a comparison per machine, yielded as the machines are tried.
     """
     # Each worker process creates one object of the class from these arguments,
     # and calls it with chunks of the paths.
-    prepare = functools.partial(_Treatments, old, new, nodes)
-    for treatments in file_work.in_chunks(paths, prepare, advance):
-        yield from treatments
+    prepare = functools.partial(_MachineComparer, old, new, nodes)
+    for comparisons in file_work.in_chunks(paths, prepare, advance):
+        yield from comparisons
 
 
-class _Treatments:
+class _MachineComparer:
     """Treat chunks of machines with both rule sets, in a worker process.
 
     The rules are compiled once per process instead of once per machine.
@@ -107,24 +107,25 @@ class _Treatments:
         self._new = machine_test.compile_rules(new.rules, tables=new.tables)
         self._nodes = nodes
 
-    def __call__(self, paths: Sequence[str]) -> list[Treatment]:
-        """Return the treatments of the machines of some files."""
+    def __call__(self, paths: Sequence[str]) -> list[MachineComparison]:
+        """Return the comparisons of the machines of some files."""
         return [
-            treat(path, self._old, self._new, self._nodes) for path in paths
+            compare_machine(path, self._old, self._new, self._nodes)
+            for path in paths
         ]
 
 
-def treat(
+def compare_machine(
     path: str,
     old_plans: machine_test.Plans,
     new_plans: machine_test.Plans,
     nodes: machine_test.Nodes,
-) -> Treatment:
+) -> MachineComparison:
     """Evaluate two sets of rules on one machine, and compare the results.
 
     Both the result of the inspection and the resulting data are compared. For
     example, if only the new rules refuse a machine, and the old rules set a
-    rack, the lines of the treatment are::
+    rack, the lines of the comparison are::
 
         inspection
         - ok
@@ -136,7 +137,7 @@ def treat(
     :param old_plans: the compiled old rules by phase.
     :param new_plans: the compiled new rules by phase.
     :param nodes: the nodes that belong to files of machines.
-    :returns: the treatment. If a file cannot be read, it has a ``problem``,
+    :returns: the comparison. If a file cannot be read, it has a ``problem``,
         and does not differ.
     """
     try:
@@ -144,7 +145,9 @@ def treat(
         # The data of the machine before the first rule.
         facts = machine_test.load_facts(path, node)
     except exceptions.InvalidDocument as exc:
-        return Treatment(path=path, old='error', new='error', problem=str(exc))
+        return MachineComparison(
+            path=path, old='error', new='error', problem=str(exc)
+        )
     old = evaluation.evaluate(old_plans, facts, explain=False)
     new = evaluation.evaluate(new_plans, facts, explain=False)
     lines = []
@@ -161,7 +164,7 @@ def treat(
         # Values that sensitive rules set differ as well, but nobody may see
         # them.
         lines.append(_('what sensitive rules set is withheld'))
-    return Treatment(
+    return MachineComparison(
         path=path,
         old=machine_test.result_of(old),
         new=machine_test.result_of(new),

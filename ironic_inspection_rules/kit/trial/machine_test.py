@@ -171,9 +171,9 @@ class MachineTest:
             has_run = rule_trace.matched or rule_trace.reverted
             if not has_run or rule.mode != model.ENFORCE:
                 continue
-            # disclosure.mark() returns an empty mapping for a rule that is not
-            # sensitive.
-            if disclosure.mark(rule):
+            # disclosure.withheld_mark() returns an empty mapping for a rule
+            # that is not sensitive.
+            if disclosure.withheld_mark(rule):
                 return True
         return False
 

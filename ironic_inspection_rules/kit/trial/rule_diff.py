@@ -93,7 +93,7 @@ class ComparedRules:
             # author wrote it.
             if written_rule.entry.get('uuid'):
                 given_uuids.add(rule.uuid)
-        meanings = {rule.uuid: rule_meaning.of(rule) for rule in rules}
+        meanings = {rule.uuid: rule_meaning.compute(rule) for rule in rules}
         files = [rules_file.path for rules_file in documents]
         return cls(
             paths=files,
@@ -388,7 +388,7 @@ def _is_same_meaning(
     """
     if one is None or other is None:
         return False
-    return data_path.same(one, other)
+    return data_path.is_same(one, other)
 
 
 def _title(rule: replacement.Fields) -> str:

@@ -33,7 +33,7 @@ NAMES = ('uuid', 'description')
 """Fields that identify a rule and do not affect what it does."""
 
 
-def of(rule: model.Rule) -> dict[str, typing.Any]:
+def compute(rule: model.Rule) -> dict[str, typing.Any]:
     """Return the meaning of a valid rule.
 
     It has all fields of the rule except the UUID and the description. For
@@ -41,7 +41,7 @@ def of(rule: model.Rule) -> dict[str, typing.Any]:
     {path: name, value: a}`` are written differently, but have the same
     meaning.
 
-    :returns: a mapping, to be compared by :func:`.path.same`.
+    :returns: a mapping, to be compared by :func:`.path.is_same`.
     """
     # These have all arguments by name, including defaults.
     conditions, actions = file_rule.operations(rule, registry.installed())
@@ -122,7 +122,7 @@ def _meaning_of_operation(
     multiple = None
     if operation.loop is not None:
         # The first word is the default of a loop without "multiple".
-        multiple = operation.written.get('multiple') or model.MULTIPLE[0]
+        multiple = operation.written.get('multiple') or model.DEFAULT_MULTIPLE
     meanings = {}
     for name, value in operation.arguments.items():
         meanings[name] = _meaning_of_argument(

@@ -375,7 +375,7 @@ def check_path(
     attribute = table.get(name)
     if attribute is None:
         text = _('attribute "%s" does not exist or may not be changed') % (
-            suggestion.shown(name)
+            suggestion.shorten(name)
         )
         similar_name = suggestion.find_nearest(name, table)
         if similar_name:

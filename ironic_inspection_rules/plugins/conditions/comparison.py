@@ -277,7 +277,7 @@ class VersionComparison(plugin.Relation):
         for value in arguments.get('values', ()):
             if not isinstance(value, str):
                 text = _('a version is text, not %s; put it in quotes')
-                yield 'values', text % suggestion.quoted(value)
+                yield 'values', text % suggestion.quote(value)
 
     def facts(
         self, arguments: plugin.Arguments, inverted: bool = False
@@ -370,6 +370,7 @@ class OneOf(plugin.Condition):
         """
         if not isinstance(values, list):
             raise exceptions.OperationError(
-                _('values must be a list, not %s') % suggestion.kind_of(values)
+                _('values must be a list, not %s')
+                % suggestion.describe_type(values)
             )
         return any(equal(value, candidate) for candidate in values)

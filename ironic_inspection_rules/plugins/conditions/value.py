@@ -279,7 +279,7 @@ def _read_network(subnet: typing.Any) -> _Network:
         return ipaddress.ip_network(str(subnet).strip(), strict=False)
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('%s is not an IP subnet') % suggestion.quoted(subnet)
+            _('%s is not an IP subnet') % suggestion.quote(subnet)
         ) from exc
 
 

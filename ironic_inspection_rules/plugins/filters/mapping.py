@@ -30,7 +30,7 @@ def require_mapping(value: typing.Any) -> Mapping:
     """
     if not isinstance(value, dict):
         raise exceptions.OperationError(
-            _('takes a mapping, not %s') % suggestion.kind_of(value)
+            _('takes a mapping, not %s') % suggestion.describe_type(value)
         )
     return value
 

@@ -42,7 +42,7 @@ def require_number(value: typing.Any) -> Number:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     raise exceptions.OperationError(
-        _('takes a number, not %s') % suggestion.kind_of(value)
+        _('takes a number, not %s') % suggestion.describe_type(value)
     )
 
 

@@ -56,7 +56,7 @@ class _Select(plugin.Filter):
         name = str(arguments.get('op'))
         conditions = _list_usable_conditions()
         if name not in conditions:
-            yield 'op', suggestion.not_one_of(name, sorted(conditions))
+            yield 'op', suggestion.choice_message(name, sorted(conditions))
             return
         op = conditions[name]
         parameter = _find_operand_parameter(op)

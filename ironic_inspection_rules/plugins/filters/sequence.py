@@ -50,7 +50,8 @@ def list_attributes(
         return items
     if isinstance(attribute, list | dict):
         raise exceptions.OperationError(
-            _('an attribute cannot be %s') % suggestion.kind_of(attribute)
+            _('an attribute cannot be %s')
+            % suggestion.describe_type(attribute)
         )
     path = tuple(str(attribute).split('.'))
     values = []
@@ -75,7 +76,7 @@ def _no_order_error(columns: list[Items]) -> exceptions.OperationError:
     :param columns: a list for each attribute, with the values of all items.
     """
     for values in columns:
-        kinds = sorted({suggestion.kind_of(value) for value in values})
+        kinds = sorted({suggestion.describe_type(value) for value in values})
         if len(kinds) > 1:
             return exceptions.OperationError(
                 _('cannot compare %s') % _(' with ').join(kinds)
@@ -144,7 +145,7 @@ class Length(plugin.Filter):
         if not isinstance(value, str | list | dict):
             raise exceptions.OperationError(
                 _('takes text, a list or a mapping, not %s')
-                % suggestion.kind_of(value)
+                % suggestion.describe_type(value)
             )
         return len(value)
 
@@ -173,7 +174,8 @@ class Sum(plugin.Filter):
         for value in values:
             if not isinstance(value, int | float):
                 raise exceptions.OperationError(
-                    _('takes numbers, not %s') % suggestion.kind_of(value)
+                    _('takes numbers, not %s')
+                    % suggestion.describe_type(value)
                 )
         try:
             return sum(values)
@@ -289,13 +291,13 @@ def _key_of_equal_values(value: typing.Any) -> typing.Hashable:
     As in Jinja2, 1, 1.0 and true have the same key. But ``[1]`` and ``[true]``
     have different keys.
     """
-    # data_path.identity() distinguishes 1, 1.0 and true, so convert them to
-    # integers.
+    # data_path.hashable_key() distinguishes 1, 1.0 and true, so convert them
+    # to integers.
     if isinstance(value, bool):
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return data_path.identity(value)
+    return data_path.hashable_key(value)
 
 
 class Sort(plugin.Filter):

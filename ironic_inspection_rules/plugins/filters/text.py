@@ -49,7 +49,7 @@ def as_text(value: typing.Any, accepts_numbers: bool = True) -> str:
     if is_number and accepts_numbers:
         return str(value)
     raise exceptions.OperationError(
-        _('takes text, not %s') % suggestion.kind_of(value)
+        _('takes text, not %s') % suggestion.describe_type(value)
     )
 
 

@@ -334,7 +334,7 @@ class InspectorInNet(ValueCondition):
             network = ipaddress.ip_network(_require_text(wanted), strict=False)
         except ValueError as exc:
             raise exceptions.OperationError(
-                _('%s is not an IP network') % suggestion.quoted(wanted)
+                _('%s is not an IP network') % suggestion.quote(wanted)
             ) from exc
         return functools.partial(_is_address_in, network)
 
@@ -460,7 +460,7 @@ def _read_address(
         return ipaddress.ip_address(text)
     except ValueError as exc:
         raise exceptions.OperationError(
-            _('%s is not an IP address') % suggestion.quoted(value)
+            _('%s is not an IP address') % suggestion.quote(value)
         ) from exc
 
 
@@ -491,8 +491,8 @@ def _compare(
         raise exceptions.OperationError(
             _('%(value)s cannot be compared with %(wanted)s: %(reason)s')
             % {
-                'value': suggestion.quoted(value),
-                'wanted': suggestion.quoted(wanted),
+                'value': suggestion.quote(value),
+                'wanted': suggestion.quote(wanted),
                 'reason': exc,
             }
         ) from exc

@@ -382,7 +382,7 @@ def _find_items(
     except (TypeError, KeyError, IndexError) as exc:
         raise exceptions.OperationError(
             _('there is no item %(index)s in %(kind)s')
-            % {'index': indices[0], 'kind': suggestion.kind_of(value)}
+            % {'index': indices[0], 'kind': suggestion.describe_type(value)}
         ) from exc
 
 
@@ -401,7 +401,7 @@ def _find_slice(
     if isinstance(value, dict | int | str):
         return [value][wanted_slice]
     raise exceptions.OperationError(
-        _('there are no items in %s') % suggestion.kind_of(value)
+        _('there are no items in %s') % suggestion.describe_type(value)
     )
 
 

@@ -89,7 +89,7 @@ def parse(
     problems += list(_check_translated(fields, ops, problems))
     if problems:
         # A rule may have very many problems, so only the first are reported.
-        raise exceptions.InvalidRule(exceptions.first_of(problems))
+        raise exceptions.InvalidRule(exceptions.limit_problems(problems))
     return validation.parse(fields, ops)
 
 
@@ -133,7 +133,7 @@ def _find_unknown_fields(rule: dict[typing.Any, typing.Any]) -> list[Problem]:
         if name not in _FIELDS:
             pointer = data_path.pointer([name])
             problems.append(
-                suggestion.unknown_at(pointer, kind, name, _FIELDS)
+                suggestion.unknown_problem(pointer, kind, name, _FIELDS)
             )
     return problems
 
@@ -220,7 +220,7 @@ def _translate_operation(
         for op_name in ops:
             if op_name.startswith(PREFIX):
                 names_of_inspector.append(op_name.removeprefix(PREFIX))
-        problem = suggestion.not_one_of_at(
+        problem = suggestion.choice_problem(
             f'/{name_key}', name, sorted(names_of_inspector)
         )
         return {}, [problem]

@@ -26,7 +26,7 @@ class Checks(testtools.TestCase):
             self.assertEqual(case.get('notes'), result.target.journal.notes)
         for pointer, value in case.get('after', {}).items():
             self.assertTrue(
-                data_path.same(value, result.at(pointer)),
+                data_path.is_same(value, result.at(pointer)),
                 f'{pointer}: {result.at(pointer)!r}',
             )
         for pointer in case.get('gone', ()):

@@ -261,7 +261,7 @@ class Cluster:
                     queue_request.CONTINUE,
                     {'mark': mark},
                     {},
-                    checkpoint.of_early_phase({}, {}, None),
+                    checkpoint.build_for_early_phase({}, {}, None),
                     trusted=True,
                 )
                 self.watch.accepted(node_uuid, mark, put.uuid)

@@ -65,7 +65,7 @@ class SimulationTestCase(base.IronicTestCase):
             ('ironic_inspection_rules.inspection.start.rules', lambda: rules),
             # Statistics are written by a timer, outside the scheduler.
             (
-                'ironic_inspection_rules.inspection.rule_counter.counter',
+                'ironic_inspection_rules.inspection.rule_counter.get_counter',
                 lambda: types.SimpleNamespace(count=lambda *args: None),
             ),
             (

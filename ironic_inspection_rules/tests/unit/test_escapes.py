@@ -30,11 +30,13 @@ class ShownTestCase(base.TestCase):
             ('\u061c', '\\u061c'),
             ('\ud800', '\\ud800'),
         ):
-            self.assertEqual(f'a{shown}b', escapes.escaped(f'a{character}b'))
+            self.assertEqual(
+                f'a{shown}b', escapes.escape_text(f'a{character}b')
+            )
 
     def test_text_stays(self):
         text = 'a\tb\nDisk „1“ größer, 中文, עברית, 🙂 \\x1b'
-        self.assertEqual(text, escapes.escaped(text))
+        self.assertEqual(text, escapes.escape_text(text))
 
 
 class GuardTestCase(base.TestCase):
@@ -42,7 +44,7 @@ class GuardTestCase(base.TestCase):
 
     def test_a_file_gets_no_control_character(self):
         stream = io.StringIO()
-        guard = escapes.Guard(stream)
+        guard = escapes.EscapingStream(stream)
         guard.write(self.TEXT)
         guard.writelines(['\r', '\n'])
         self.assertEqual(
@@ -51,14 +53,14 @@ class GuardTestCase(base.TestCase):
 
     def test_a_terminal_gets_colours_and_no_other(self):
         stream = Terminal()
-        escapes.Guard(stream).write(self.TEXT)
+        escapes.EscapingStream(stream).write(self.TEXT)
         self.assertEqual(
             'a\x1b[32mb\x1b[0m\\x1b[2Jc\\x9b31m', stream.getvalue()
         )
 
     def test_a_stream_of_few_characters_shows_the_others(self):
         stream = io.TextIOWrapper(io.BytesIO(), encoding='ascii')
-        escapes.Guard(stream).write('é')
+        escapes.EscapingStream(stream).write('é')
         stream.seek(0)
         self.assertEqual('\\xe9', stream.read())
 
@@ -68,7 +70,7 @@ class GuardTestCase(base.TestCase):
             contextlib.redirect_stdout(output),
             contextlib.redirect_stderr(errors),
         ):
-            with escapes.guarded():
+            with escapes.escape_output():
                 print('\x1b')
                 print('\x07', file=sys.stderr)
             print('\x1b')

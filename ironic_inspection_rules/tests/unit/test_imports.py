@@ -110,7 +110,7 @@ MAY_IMPORT = {
         'runs',
         'ironic',
     },
-    'queue.surroundings': {'queue', 'ironic'},
+    'queue.external_error': {'queue', 'ironic'},
     'queue.worker': {'queue', 'coordination'},
     'queue.wakeup': {'queue', 'coordination', 'ironic'},
     'pxe_filter': {'coordination'},

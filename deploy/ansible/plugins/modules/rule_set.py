@@ -154,8 +154,8 @@ def _warn(module, files):
         for rule in files.written
         if hiding.is_sensitive(rule.entry)
     }
-    for each in lint.in_order(
-        lint.of_documents(
+    for each in lint.sort_findings(
+        lint.lint_documents(
             files.documents, registry.installed(), given_tables=files.tables
         )
     ):

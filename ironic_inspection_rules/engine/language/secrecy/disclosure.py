@@ -29,7 +29,7 @@ ALWAYS, SENSITIVE, NEVER = 'always', 'sensitive', 'never'
 """Values of the option ``mask_secrets``."""
 
 
-def data(content: typing.Any) -> typing.Any:
+def mask_data(content: typing.Any) -> typing.Any:
     """Return data of a machine with all secrets masked."""
     return masking.mask(content)
 
@@ -42,7 +42,7 @@ def is_secret(path: typing.Iterable[str]) -> bool:
     return any(masking.is_secret(token) for token in path)
 
 
-def row(
+def mask_row(
     cells: typing.Mapping[str, typing.Any], secret: typing.Collection[str]
 ) -> dict[str, typing.Any]:
     """Return a row of a table with its secret columns masked.
@@ -59,7 +59,7 @@ def row(
     return masked
 
 
-def tables(
+def mask_tables(
     rule: model.Rule, tables_of_set: typing.Mapping[str, typing.Any]
 ) -> typing.Mapping[str, typing.Any]:
     """Return the tables of a rule set as a rule sees them.
@@ -74,7 +74,7 @@ def tables(
     return {name: table.masked for name, table in tables_of_set.items()}
 
 
-def free_text(text: str) -> str:
+def mask_text(text: str) -> str:
     """Return free text of a machine with its secrets masked."""
     return masking.mask_text(text)
 
@@ -89,7 +89,7 @@ def is_masked(value: typing.Any) -> bool:
     return masking.MASK in str(value)
 
 
-def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
+def mask_value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
     """Return a value of the data with its secrets masked.
 
     :param path: the path of the value. Names in it determine which values are
@@ -99,7 +99,7 @@ def value_at(path: data_path.Path, value: typing.Any) -> typing.Any:
     return masked
 
 
-def operation(written: Operation) -> Operation:
+def mask_operation(written: Operation) -> Operation:
     """Return a condition or an action of a rule without its secrets.
 
     An operation with a secret keeps only its op.
@@ -162,7 +162,7 @@ def gives_reasons(rule: model.Rule) -> bool:
     return not rule.sensitive
 
 
-def label(rule: model.Rule) -> str:
+def rule_label(rule: model.Rule) -> str:
     """Return the name of a rule in errors and logs: ``UUID (description)``.
 
     The description of a sensitive rule is omitted.
@@ -233,7 +233,7 @@ def is_shown(entry: Entry) -> bool:
     return not entry.get(WITHHELD)
 
 
-def mark(rule: model.Rule) -> dict[str, bool]:
+def withheld_mark(rule: model.Rule) -> dict[str, bool]:
     """Return the member ``withheld`` for the entry of a sensitive rule.
 
     :returns: ``{'withheld': True}``; empty for a rule that is not sensitive.
@@ -273,9 +273,9 @@ def make_error(
     if isinstance(exc, exceptions.FailRequested):
         # The action "fail" ran, so the rule ends the inspection on purpose.
         error = exceptions.RuleFailed(
-            rule.uuid, label(rule), op, reason, exc.maintenance
+            rule.uuid, rule_label(rule), op, reason, exc.maintenance
         )
     else:
-        error = exceptions.RuleError(rule.uuid, label(rule), op, reason)
+        error = exceptions.RuleError(rule.uuid, rule_label(rule), op, reason)
     error.__cause__ = cause
     return error

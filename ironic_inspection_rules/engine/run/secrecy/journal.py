@@ -129,7 +129,7 @@ class Journal:
             reason = str(exc)
             cause = exc
         error = exceptions.RuleError(
-            rule.uuid, disclosure.label(rule), last_change.action, reason
+            rule.uuid, disclosure.rule_label(rule), last_change.action, reason
         )
         error.__cause__ = cause
         return error
@@ -330,7 +330,7 @@ class Journal:
     def _disclose(self, path: data_path.Path, value: typing.Any) -> typing.Any:
         """Return a value as the current rule sees it, masked or unmasked."""
         if self._masked:
-            return disclosure.value_at(path, value)
+            return disclosure.mask_value_at(path, value)
         return value
 
 

@@ -67,7 +67,7 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
     """
     contradicts_itself = any(
         one.field == other.field and facts.exclude(one, other)
-        for one, other in itertools.combinations(facts.of(condition), 2)
+        for one, other in itertools.combinations(facts.stated_by(condition), 2)
     )
     if contradicts_itself or _result_without_fields(condition) is False:
         return _('this condition never holds')
@@ -236,7 +236,7 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     exist, because a condition is also false if its field is missing.
     """
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
-    for fact in facts.of(opposite):
+    for fact in facts.stated_by(opposite):
         if (
             values.describe_field(rule, fact.field).value.type
             == field_value.NUMBER
@@ -283,7 +283,7 @@ def _check_beside_scope(rule: Rule) -> checked_rule.Mistakes:
         return
     node_has_scope = facts.Fact(_SCOPE, 'eq', rule.rule.scope)
     for condition in rule.conditions:
-        if facts.contradict([node_has_scope], facts.of(condition)):
+        if facts.contradict([node_has_scope], facts.stated_by(condition)):
             yield (
                 condition.pointer,
                 _('this condition never holds: the scope of the rule is "%s"')

@@ -88,7 +88,9 @@ def texts(value: typing.Any, pointer: str = '') -> PlacedTexts:
             yield pointer + data_path.pointer(path), inner
 
 
-def of(written: file_rule.WrittenRule, ops: registry.Registry) -> CheckedRule:
+def build(
+    written: file_rule.WrittenRule, ops: registry.Registry
+) -> CheckedRule:
     """Return a written rule in the form that the checks need.
 
     For a rule that would be refused, the result has the fields and variables

@@ -25,11 +25,11 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language.secrecy import disclosure
 from ironic_inspection_rules.i18n import _
-from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
 from ironic_inspection_rules.kit.authoring.checks import facts
-from ironic_inspection_rules.kit.authoring.checks import wanted_values
+from ironic_inspection_rules.kit.authoring.checks import postcondition
+from ironic_inspection_rules.kit.authoring.checks import required_values
 from ironic_inspection_rules.rule_file import file_rule
 
 Rule = checked_rule.CheckedRule
@@ -91,8 +91,10 @@ def _pairs_to_compare(
     changed = _Places(
         itertools.chain.from_iterable(rule.changed.places for rule in rules)
     )
-    wanted_by_rule = [rule.find_wanted_values(changed) for rule in rules]
-    for earlier, later in wanted_values.pairs_that_may_meet(wanted_by_rule):
+    required_by_rule = [rule.find_required_values(changed) for rule in rules]
+    for earlier, later in required_values.pairs_that_may_meet(
+        required_by_rule
+    ):
         yield rules[earlier], rules[later]
 
 
@@ -145,15 +147,17 @@ class _WritingRule:
         self._conditions = list(
             map(exclusion.ComparedCondition, rule.conditions)
         )
-        self._fails = any(map(aftermath.fails, rule.actions))
+        self._fails = any(map(postcondition.fails, rule.actions))
         self._read = self._find_read_places()
-        self._decides_first = aftermath.decides_first(rule)
+        self._decides_first = postcondition.decides_first(rule)
         # Two caches. _aftermaths has the data that this rule leaves, by the
         # pointer to the action that has run. _conditions_after has the
         # conditions of this rule in the form in which they are decided after
         # other rules, by the pointer to the condition.
-        self._aftermaths: dict[str, aftermath.Aftermath] = {}
-        self._conditions_after: dict[str, list[aftermath.RuleCondition]] = {}
+        self._postconditions: dict[str, postcondition.Postcondition] = {}
+        self._conditions_after: dict[
+            str, list[postcondition.RuleCondition]
+        ] = {}
         # The conditions in the "when" of actions, by the pointer to the
         # action.
         self._conditions_of_actions: dict[
@@ -220,9 +224,9 @@ class _WritingRule:
             return condition
         return exclusion.ComparedCondition(condition.operation, overwritten)
 
-    def find_wanted_values(
+    def find_required_values(
         self, changed: _Places
-    ) -> wanted_values.WantedValues:
+    ) -> required_values.RequiredValues:
         """Return the values that fields must have for the rule to match.
 
         For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the
@@ -232,7 +236,7 @@ class _WritingRule:
             may change. Fields that read them are skipped, because a rule that
             runs earlier may write the required value.
         """
-        wanted = wanted_values.WantedValues()
+        required = required_values.RequiredValues()
         for condition in self._conditions:
             if condition.inner:
                 # A group compares no fields itself. Only the conditions in it
@@ -242,8 +246,8 @@ class _WritingRule:
             if _reads_vars(condition):
                 read_vars = json.dumps(self.rule.rule.vars)
             for fact in self._condition_after(condition, changed).facts:
-                wanted.add(fact, read_vars)
-        return wanted
+                required.add(fact, read_vars)
+        return required
 
     def find_conflicts(self, later: '_WritingRule') -> list[ConflictingWrites]:
         """Return the pairs of writes for which the order decides the value.
@@ -390,19 +394,21 @@ class _WritingRule:
             )
         return conditions_after
 
-    def _after(self, pointer: str) -> aftermath.Aftermath:
+    def _after(self, pointer: str) -> postcondition.Postcondition:
         """Return the data that this rule leaves after an action has run."""
         if not self._conditions_of_actions.get(pointer):
             # The action has no "when", or has a loop. This rule leaves the
             # same data for all such actions, so they share one cache entry.
             pointer = ''
-        if pointer not in self._aftermaths:
-            self._aftermaths[pointer] = aftermath.Aftermath(self.rule, pointer)
-        return self._aftermaths[pointer]
+        if pointer not in self._postconditions:
+            self._postconditions[pointer] = postcondition.Postcondition(
+                self.rule, pointer
+            )
+        return self._postconditions[pointer]
 
     def _conditions_to_decide(
         self, condition: exclusion.ComparedCondition
-    ) -> list[aftermath.RuleCondition]:
+    ) -> list[postcondition.RuleCondition]:
         """Return a condition of this rule, to be decided after other rules.
 
         :returns: the condition, or its parts if it compares several pairs of
@@ -411,7 +417,7 @@ class _WritingRule:
         pointer = condition.operation.pointer
         if pointer not in self._conditions_after:
             self._conditions_after[pointer] = [
-                aftermath.RuleCondition(self.rule.rule, part)
+                postcondition.RuleCondition(self.rule.rule, part)
                 for part in exclusion.split_into_pairs(condition.operation)
             ]
         return self._conditions_after[pointer]
@@ -559,12 +565,12 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     steps_inside = inner.place[len(outer.place) :]
     if not steps_inside:
         # Both write to the same place.
-        return not data_path.same(outer.value, inner.value)
+        return not data_path.is_same(outer.value, inner.value)
     value_inside = _part_at(outer.value, steps_inside)
     if value_inside is data_path.ABSENT:
         # One rule creates or removes the mapping, and the other rule fills it.
         return False
-    return not data_path.same(value_inside, inner.value)
+    return not data_path.is_same(value_inside, inner.value)
 
 
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
@@ -633,4 +639,6 @@ def _drops_item(extended: effects.Effect, later: effects.Effect) -> bool:
             return False
     if not isinstance(new_list, list):
         return True
-    return not any(data_path.same(item, extended.value) for item in new_list)
+    return not any(
+        data_path.is_same(item, extended.value) for item in new_list
+    )

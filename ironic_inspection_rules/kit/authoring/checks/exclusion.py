@@ -119,7 +119,7 @@ class ComparedCondition:
         name = self.operation.op.name
         arguments = self.operation.arguments
         # "lt" with exchanged sides is "gt". None for ops without sides.
-        turned_name = facts.from_the_right(name)
+        turned_name = facts.swap_sides(name)
         compared = arguments.get('values')
         if turned_name and isinstance(compared, list) and len(compared) == 2:
             # "a < b" and "b > a" say the same. Use the form that sorts first
@@ -139,7 +139,7 @@ class ComparedCondition:
             *self.says,
             self.inverted,
             json.dumps(written.get('loop')),
-            written.get('multiple') or model.MULTIPLE[0],
+            written.get('multiple') or model.DEFAULT_MULTIPLE,
         )
 
     def __eq__(self, other: object) -> bool:
@@ -245,7 +245,7 @@ class ComparedCondition:
         """The fields whose values the condition lists, with these values."""
         listed = []
         for fact in self.facts:
-            values = facts.values(fact)
+            values = facts.allowed_values(fact)
             if values is not None:
                 listed.append((fact.field, values))
         return listed
@@ -292,7 +292,7 @@ class ComparedCondition:
                     names.add((field.root, *field.steps))
                 else:
                     names.add(field.text)
-            for fact in facts.of(condition, looped=True):
+            for fact in facts.stated_by(condition, looped=True):
                 names.add(fact.field)
         if not names:
             names.add(self.says)
@@ -435,7 +435,7 @@ def split_into_pairs(condition: Operation) -> list[Operation]:
         inverted, or has a loop.
     """
     compared = condition.arguments.get('values')
-    is_comparison = facts.from_the_right(condition.op.name) is not None
+    is_comparison = facts.swap_sides(condition.op.name) is not None
     if not is_comparison or not isinstance(compared, list):
         return [condition]
     if len(compared) < 3 or condition.inverted or condition.loops:
@@ -511,7 +511,7 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
         # "b > a" are about the same pair.
         if left > right:
             left, right = right, left
-            outcomes = _OUTCOMES[str(facts.from_the_right(name))]
+            outcomes = _OUTCOMES[str(facts.swap_sides(name))]
         pair = _ComparedPair(kind, left, right)
         outcomes_by_pair[pair] = outcomes & outcomes_by_pair.get(
             pair, possible
@@ -686,7 +686,7 @@ def _list_forms(value: typing.Any) -> list[typing.Any]:
     if isinstance(value, str) and re.search('[{}]', value):
         # Braces would be parsed as a field in a condition.
         return []
-    value_as_number = facts.number(value)
+    value_as_number = facts.as_number(value)
     if value_as_number is None:
         return [value]
     if not isinstance(value, str):

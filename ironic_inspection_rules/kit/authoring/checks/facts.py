@@ -86,7 +86,9 @@ _TEXTS_OF_OTHER_VALUES = ('True', 'False', 'None', 'inf', 'nan')
 """Texts that a regular expression matches for values that are not text."""
 
 
-def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
+def stated_by(
+    condition: file_rule.Operation, looped: bool = False
+) -> list[Fact]:
     """Return the facts that a condition states: field, relation and value.
 
     For example, ``eq: ["{node.name}", a]`` states ``('/node/name', 'eq',
@@ -103,14 +105,14 @@ def of(condition: file_rule.Operation, looped: bool = False) -> list[Fact]:
 
 
 def implied_by(condition: file_rule.Operation) -> list[Fact]:
-    """Return the facts of :func:`of`, and the facts that follow from them.
+    """Return the facts of :func:`stated_by`, and those that follow from them.
 
     A condition compares neighbors: ``eq: ["{node.name}", "{node.owner}", a]``
     states that the owner is ``a``. It follows that the name is also ``a``. If
     a value matches ``^Dell``, it is in the order of texts from "Dell" to below
     "Delm".
     """
-    stated = list(map(_without_empty_bound, of(condition)))
+    stated = list(map(_without_empty_bound, stated_by(condition)))
     name = condition.op.name
     compared = condition.arguments.get('values')
     if condition.loops or condition.inverted:
@@ -203,7 +205,7 @@ def _read_number(value: typing.Any) -> typing.Any:
     """
     if isinstance(value, bool):
         return int(value)
-    value_as_number = number(value)
+    value_as_number = as_number(value)
     if value_as_number is None:
         return value
     return value_as_number
@@ -218,7 +220,7 @@ def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
     """
     about_one_field = []
     for fact in stated:
-        turned = from_the_right(fact.relation)
+        turned = swap_sides(fact.relation)
         if is_field(fact.value) and turned is not None:
             # Exchange the sides of e.g. 8 < {cpu.count}, so that the field is
             # first.
@@ -236,7 +238,7 @@ def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
     return about_one_field
 
 
-def from_the_right(name: str) -> str | None:
+def swap_sides(name: str) -> str | None:
     """Return the comparison with exchanged sides, e.g. ``gt`` for ``lt``.
 
     :param name: the name of a condition, e.g. ``lt`` or ``version-lt``.
@@ -267,7 +269,7 @@ def field_name(text: str) -> str:
     return data_path.pointer([field.root, *field.steps])
 
 
-def values(fact: Fact) -> list[typing.Any] | None:
+def allowed_values(fact: Fact) -> list[typing.Any] | None:
     """Return the values that a fact allows; None for a range of values.
 
     ``eq 4`` allows ``[4]``, and ``one-of [a, b]`` allows both values. ``lt 4``
@@ -289,12 +291,12 @@ def distinct_values(fact: Fact) -> set[typing.Any] | None:
     :returns: None for a range of values, or if one of the values is a list or
         a mapping.
     """
-    allowed = values(fact)
+    allowed = allowed_values(fact)
     if allowed is None:
         return None
     distinct: set[typing.Any] = set()
     for value in allowed:
-        value_as_number = number(value)
+        value_as_number = as_number(value)
         if value_as_number is not None:
             distinct.add(value_as_number)
         elif isinstance(value, str | None):
@@ -334,7 +336,7 @@ def _do_all_refute(refuting: list[Fact], fact: Fact) -> bool:
 
     :param refuting: facts about any fields.
     """
-    allowed = values(fact)
+    allowed = allowed_values(fact)
     about_same_field = [
         other for other in refuting if other.field == fact.field
     ]
@@ -362,7 +364,7 @@ def exclude(first: Fact, second: Fact) -> bool:
         are_both_nets = first.relation == second.relation
         return are_both_nets and _are_nets_apart(first.value, second.value)
     for fact, counterpart in ((first, second), (second, first)):
-        allowed = values(fact)
+        allowed = allowed_values(fact)
         if allowed is not None:
             # Facts such as "eq 4" or "one-of" list values that can be tried
             # one by one.
@@ -441,8 +443,8 @@ def _may_satisfy_both(kind: str, first: Fact, second: Fact) -> bool:
         # number 7.
         return True
     # Numbers, and texts of numbers, are compared with both bounds as numbers.
-    first_number = number(first.value)
-    second_number = number(second.value)
+    first_number = as_number(first.value)
+    second_number = as_number(second.value)
     if first_number is None or second_number is None:
         # One bound has no order with numbers. It is unordered, so it holds for
         # all of them.
@@ -551,7 +553,7 @@ def _list_versions(fact: Fact) -> list[typing.Any] | None:
         return [fact.value]
     if is_version(fact):
         return None
-    return values(fact)
+    return allowed_values(fact)
 
 
 def _may_be_version(value: typing.Any, fact: Fact) -> bool:
@@ -576,7 +578,7 @@ def _may_be_version(value: typing.Any, fact: Fact) -> bool:
     return bool(holds(key_of_value, key_of_bound))
 
 
-def number(value: typing.Any) -> int | float | None:
+def as_number(value: typing.Any) -> int | float | None:
     """Return the number with which the op ``eq`` compares a value.
 
     :returns: 5 for 5 and for the text "5"; None if ``eq`` does not compare the
@@ -599,7 +601,7 @@ def is_plain_text(value: typing.Any) -> bool:
     """Return whether a value is text that is no number and has no fields."""
     if not isinstance(value, str) or interpolation.fields(value):
         return False
-    return number(value) is None
+    return as_number(value) is None
 
 
 def may_be(value: typing.Any, fact: Fact) -> bool:
@@ -621,8 +623,8 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
             may_be(value, Fact(fact.field, 'ne', listed))
             for listed in fact.value
         )
-    value_as_number = number(value)
-    bound_as_number = number(fact.value)
+    value_as_number = as_number(value)
+    bound_as_number = as_number(fact.value)
     are_numbers = value_as_number is not None and bound_as_number is not None
     if fact.relation == 'eq':
         if are_numbers:
@@ -642,7 +644,7 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
         text of this number.
     :param fact: a fact with a relation in ``_ORDERS``.
     """
-    value_as_number = number(value)
+    value_as_number = as_number(value)
     if value_as_number is None:
         # Only the value itself equals it.
         return _is_in_order(value, fact)

@@ -21,13 +21,13 @@ from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.rule_file import file_rule
 
-Items = typing.Mapping[str, reach.KnownLoopItem | None]
+Items = typing.Mapping[str, field_use.KnownLoopItem | None]
 """What is known about the loop item that an operation sees, by the pointer to
 the operation, e.g. ``/actions/0``. None if the operation sees no item."""
 
@@ -42,7 +42,7 @@ _MAC = 'mac_address'
 
 def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find loops, values of ``one-of`` and ports that are always an error."""
-    known_items = reach.items(rule)
+    known_items = field_use.known_items(rule)
     yield from _check_loops(rule, known_items)
     yield from _check_lists(rule, known_items)
     yield from _check_ports(rule, known_items)
@@ -108,7 +108,7 @@ def _why_loop_fails(
     list.
 
     :param known_items: the items that operations see; see
-        :func:`.reach.items`.
+        :func:`.field_use.known_items`.
     """
     loop = operation.loop
     if not isinstance(loop, str):
@@ -123,7 +123,7 @@ def _why_loop_fails(
     # /conditions/0 for /conditions/0/conditions/1.
     around = operation.pointer.rsplit('/', 2)[0]
     item = known_items.get(around)
-    kind = reach.value_of(field, item, rule.rule.vars).type
+    kind = field_use.known_value(field, item, rule.rule.vars).type
     if kind in inventory_fields.PLAIN:
         return _(
             '{%(field)s} is a %(kind)s, and the inspection fails where '
@@ -135,7 +135,7 @@ def _why_loop_fails(
 def _why_no_list(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
-    item: reach.KnownLoopItem | None,
+    item: field_use.KnownLoopItem | None,
 ) -> str | None:
     """Return why the values of ``one-of`` are not a list; None if they may be.
 
@@ -164,7 +164,7 @@ def _why_no_list(
 def _why_no_port(
     rule: checked_rule.CheckedRule,
     owner: typing.Any,
-    item: reach.KnownLoopItem | None,
+    item: field_use.KnownLoopItem | None,
 ) -> str | None:
     """Return why a text cannot identify a port; None if it may identify one.
 
@@ -190,8 +190,8 @@ def _why_no_port(
     # The text is a single field. Only a known attribute of an item in the
     # data, e.g. the name of an interface, certainly does not identify a port.
     # The steps of this field are inventory, interfaces, any item, name.
-    steps = reach.value_of(field, item, rule.rule.vars).steps or ()
-    if len(steps) < 2 or steps[-2] != reach.MEMBER or steps[-1] == _MAC:
+    steps = field_use.known_value(field, item, rule.rule.vars).steps or ()
+    if len(steps) < 2 or steps[-2] != field_use.MEMBER or steps[-1] == _MAC:
         return None
     if steps[0] not in ('inventory', 'plugin_data'):
         return None

@@ -327,7 +327,7 @@ def attribute_of(call: filter_syntax.FilterCall) -> Steps:
     return tuple(attribute.split('.'))
 
 
-def of_literals(
+def build_from_literals(
     values: typing.Sequence[typing.Any], steps: Steps
 ) -> FieldValue:
     """Return what is known about a field that reads literal values of a rule.
@@ -354,7 +354,9 @@ def of_literals(
     return FieldValue(made_type=common_type, choices=tuple(choices))
 
 
-def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
+def build_from_vars(
+    steps: Steps, own_vars: Mapping[str, typing.Any]
+) -> FieldValue:
     """Return what is known about a field over the ``vars`` of a rule.
 
     A variable is a literal, or has the value of a field. With ``vars: {cores:
@@ -368,7 +370,7 @@ def of_vars(steps: Steps, own_vars: Mapping[str, typing.Any]) -> FieldValue:
     value = own_vars[steps[0]]
     field = interpolation.sole_field(value)
     if field is None:
-        return of_literals([value], steps[1:])
+        return build_from_literals([value], steps[1:])
     if field.root in (None, model.VARS) or not field.is_plain:
         # Variables that use other variables or filters are not followed.
         return FieldValue()

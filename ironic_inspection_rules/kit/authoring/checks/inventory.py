@@ -26,7 +26,7 @@ from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
-from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.machine import inventory_fields
 from ironic_inspection_rules.plugins.legacy import document
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
@@ -169,8 +169,8 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
     near = suggestion.find_nearest(unknown.name, names)
     if unknown.steps == ('plugin_data',):
         # Hooks of a site may store any name here, so only a name that is very
-        # similar to a known name is a slip. The names of ironic-inspector were
-        # beside the inventory.
+        # similar to a known name is a mistake. The names of ironic-inspector
+        # were beside the inventory.
         of_inspector = (*document.IN_IRONIC, 'inventory')
         names = [*names, *of_inspector]
         near = suggestion.find_nearest(
@@ -180,7 +180,7 @@ def _hint_at_name(unknown: inventory_fields.UnknownStep) -> str | None:
             return None
     if unknown.name in _MOVED_TO:
         return _MOVED_TO[unknown.name]
-    hint = suggestion.hint(unknown.name, names)
+    hint = suggestion.make_hint(unknown.name, names)
     if near:
         needs = inventory_fields.describe_needs((*unknown.steps, near))
         if needs:
@@ -223,7 +223,7 @@ def fields(rule: checked_rule.CheckedRule) -> Iterator[ReadField]:
     They are written in braces, e.g. ``{inventory.cpu.count}``; or, in ops of
     ironic-inspector, as a path or as ``{data[…]}`` in a text.
     """
-    for use in reach.uses(rule):
+    for use in field_use.list_uses(rule):
         steps = use.from_roots
         if steps and steps[0] == 'previous':
             # The data of the previous inspection have the same fields.
@@ -356,8 +356,8 @@ def _find_absent_fields_by(
         return set()
     return {
         fact.field
-        for fact in facts.of(condition)
-        if facts.values(fact) == [None]
+        for fact in facts.stated_by(condition)
+        if facts.allowed_values(fact) == [None]
     }
 
 
@@ -436,7 +436,7 @@ def check_order(
             first_writers.setdefault(name, place)
     reported = inventory_fields.known_fields().below['plugin_data'].below
     for place, rule in enumerate(ordered):
-        for use in reach.uses(rule):
+        for use in field_use.list_uses(rule):
             steps = use.from_roots or ()
             if steps[:1] != ('plugin_data',) or len(steps) < 2:
                 continue

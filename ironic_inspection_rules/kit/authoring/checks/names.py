@@ -7,10 +7,10 @@ steps of a field: ``node``, ``nmae``. The first step is the root, e.g.
 ``node``, ``inventory``, ``vars`` (the variables of the rule) or, in a loop,
 ``item``.
 
-A use is one place at which a rule reads a field; see :class:`.reach.Use`. The
-functions ``_why_…`` return a message if they find a mistake, and None if there
-is none. A check yields mistakes: pairs of the place in the rule, e.g.
-``/conditions/0/args/values``, and a message.
+A use is one place at which a rule reads a field; see
+:class:`.field_use.FieldUse`. The functions ``_why_…`` return a message if they
+find a mistake, and None if there is none. A check yields mistakes: pairs of
+the place in the rule, e.g. ``/conditions/0/args/values``, and a message.
 """
 
 from collections.abc import Collection
@@ -23,8 +23,8 @@ from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import suggestion
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import field as legacy_field
 from ironic_inspection_rules.plugins.legacy import text as legacy_text
@@ -108,7 +108,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """
     # Text in braces that is not a field: {ports.aa:bb:cc:dd:ee:ff}, or
     # {tables.racks['R1']}.
-    for pointer, field, _item in reach.fields(rule):
+    for pointer, field, _item in field_use.list_fields(rule):
         message = _why_no_field(field)
         if message is not None:
             yield pointer, message
@@ -118,7 +118,7 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
         yield from _check_inspector_fields(operation)
     # Fields with a name that does not exist, e.g. {node.nmae}. In a loop over
     # {inventory.disks}, the use of {item.sise} has the steps "item", "sise".
-    for use in reach.uses(rule):
+    for use in field_use.list_uses(rule):
         if use.steps[0] == model.VARS:
             # An example is {vars.rack} if the rule computes no variable
             # "rack".
@@ -136,7 +136,7 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     ``{vars.name}``.
     """
     # {vars} has only one step and uses all variables; {vars.name} has two.
-    beginnings = {use.steps[:2] for use in reach.uses(rule)}
+    beginnings = {use.steps[:2] for use in field_use.list_uses(rule)}
     if (model.VARS,) in beginnings:
         return
     for name in rule.rule.vars:
@@ -145,7 +145,7 @@ def check_vars(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def _why_not_in_vars(
-    use: reach.Use, rule: checked_rule.CheckedRule
+    use: field_use.FieldUse, rule: checked_rule.CheckedRule
 ) -> str | None:
     """Return why a variable does not exist; None if it exists.
 
@@ -170,7 +170,7 @@ def _why_not_in_vars(
             'in their order; a program that sorts the names of a file '
             'changes it'
         ) % {'field': use.text, 'name': name}
-    hint = suggestion.hint(name, computed) or _('it has none')
+    hint = suggestion.make_hint(name, computed) or _('it has none')
     return _(
         '{%(field)s}: the rule has no "%(name)s" in its vars; %(hint)s'
     ) % {'field': use.text, 'name': name, 'hint': hint}
@@ -262,7 +262,7 @@ def data_meant(field: str) -> str | None:
     return root + field[match.end() :]
 
 
-def _why_negative_index(use: reach.Use) -> str | None:
+def _why_negative_index(use: field_use.FieldUse) -> str | None:
     """Return the problem of a step such as ``-1``; None if there is none.
 
     ``{inventory.disks[-1]}`` never exists: a negative number may be a name in
@@ -279,7 +279,7 @@ def _why_negative_index(use: reach.Use) -> str | None:
     return None
 
 
-def _hint_at_root(use: reach.Use) -> str:
+def _hint_at_root(use: field_use.FieldUse) -> str:
     """Return a hint at the intended root of a field with an unknown root.
 
     The hint is "did you mean {inventory.cpu}?" for ``{data.inventory.cpu}``,
@@ -299,7 +299,7 @@ def _hint_at_root(use: reach.Use) -> str:
     return _('did you mean {plugin_data[%s]}?') % root
 
 
-def _why_never_there(use: reach.Use) -> str | None:
+def _why_never_there(use: field_use.FieldUse) -> str | None:
     """Return why a field can never exist; None if it can exist.
 
     The reasons are checked in this order: a negative index, an item outside of
@@ -327,7 +327,7 @@ def _why_never_there(use: reach.Use) -> str | None:
         return _message_without_attribute(f'{{{use.text}}}', unknown.name)
     if unknown.owner == _OF_PORT:
         text = _('{%(field)s}: a port has no "%(name)s"; %(hint)s')
-        hint = suggestion.hint(unknown.name, unknown.known)
+        hint = suggestion.make_hint(unknown.name, unknown.known)
     else:
         text = _(
             '{%(field)s}: the items of the loop have no "%(name)s"; %(hint)s'
@@ -336,7 +336,7 @@ def _why_never_there(use: reach.Use) -> str | None:
     return text % {'field': use.text, 'name': unknown.name, 'hint': hint}
 
 
-def _hint_in_items(use: reach.Use) -> str:
+def _hint_in_items(use: field_use.FieldUse) -> str:
     """Return a hint for a field whose last name no item of the loop has.
 
     It is a similar name, or all names. If there is no name to suggest, the
@@ -344,10 +344,10 @@ def _hint_in_items(use: reach.Use) -> str:
 
     :param use: a field over literal items that lack one of its steps.
     """
-    missing = reach.lacking(use)
+    missing = field_use.find_missing_step(use)
     assert missing is not None
     if missing.names:
-        hint = suggestion.hint(missing.step, missing.names)
+        hint = suggestion.make_hint(missing.step, missing.names)
         if hint:
             return hint
     # The items themselves lack the name, or a value in them does.
@@ -366,7 +366,7 @@ def _hint_in_items(use: reach.Use) -> str:
     return _('they have %d other names') % count
 
 
-def find_unknown_name(use: reach.Use) -> UnknownName | None:
+def find_unknown_name(use: field_use.FieldUse) -> UnknownName | None:
     """Find the name in a field that a node, a port or a loop item lacks.
 
     For ``{node.nmae}`` this is ``nmae``, which is not in :data:`NODE`.
@@ -385,7 +385,7 @@ def find_unknown_name(use: reach.Use) -> UnknownName | None:
         if attribute in PORT:
             return None
         return UnknownName(attribute, _OF_PORT, known=PORT)
-    missing = reach.lacking(use)
+    missing = field_use.find_missing_step(use)
     if missing is None:
         return None
     return UnknownName(missing.step, _OF_ITEM, known=missing.names or ())
@@ -399,7 +399,7 @@ def _message_without_attribute(field: str, name: str) -> str:
 
     :param field: the field as its author wrote it.
     """
-    hint = suggestion.hint(name, NODE) or _(
+    hint = suggestion.make_hint(name, NODE) or _(
         "see the attributes of nodes in Ironic's API"
     )
     return _('%(shown)s: a node has no "%(name)s"; %(hint)s') % {
@@ -455,7 +455,7 @@ def check_node(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     see :func:`.suggestion.find_intended`. All other names, and all short
     names, are assumed to belong to the site.
     """
-    for use in reach.uses(rule):
+    for use in field_use.list_uses(rule):
         if use.steps[0] == 'node':
             yield from _check_spelling(
                 use.pointer, f'{{{use.text}}}', use.steps[1:]

@@ -20,8 +20,8 @@ from ironic_inspection_rules.engine.language import path as data_path
 from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import known_values
-from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.plugins.actions import schema
 from ironic_inspection_rules.rule_file import file_rule
 
@@ -54,7 +54,7 @@ def _check_reads_of_capabilities(
     rule: checked_rule.CheckedRule,
 ) -> checked_rule.Mistakes:
     """Find fields such as ``{node.properties.capabilities.boot_mode}``."""
-    for use in reach.uses(rule):
+    for use in field_use.list_uses(rule):
         steps = use.from_roots or ()
         if steps[:3] == _NODE_CAPABILITIES and len(steps) > 3:
             yield (
@@ -138,7 +138,7 @@ def _find_unstable_hint(hints: dict[str, typing.Any]) -> str | None:
 
 
 def _find_root_device_hints(
-    write: plugin.Write, steps: reach.Steps
+    write: plugin.Write, steps: field_use.Steps
 ) -> dict[str, typing.Any]:
     """Return the root device hints that an action writes, by name.
 

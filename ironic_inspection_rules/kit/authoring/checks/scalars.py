@@ -24,8 +24,8 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import field_value
-from ironic_inspection_rules.kit.authoring.checks import reach
 from ironic_inspection_rules.kit.authoring.checks import values
 from ironic_inspection_rules.rule_file import file_rule
 from ironic_inspection_rules.rule_file import table_rows
@@ -238,10 +238,10 @@ def _may_be_number_or_boolean(
             if declared[name].type is str or name in message_names:
                 return False
     # The argument accepts any type.
-    item = reach.items(rule)[operation.pointer]
+    item = field_use.known_items(rule)[operation.pointer]
     types_of_fields = [
         values.describe_field(rule, fact.field, item).value.type
-        for fact in facts.of(operation, looped=True)
+        for fact in facts.stated_by(operation, looped=True)
     ]
     if yaml_scalar.is_rare_notation(raw):
         return field_value.TEXT not in types_of_fields

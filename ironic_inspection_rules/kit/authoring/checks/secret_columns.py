@@ -117,7 +117,7 @@ def _format_message(name: str, column: str) -> str:
         'writes the secret column "%(column)s" of table "%(table)s": '
         'only rules that are "sensitive" see it, and the inspection '
         'fails where another would write it'
-    ) % {'column': suggestion.shown(column), 'table': name}
+    ) % {'column': suggestion.shorten(column), 'table': name}
 
 
 class _OneRow(table.Table):

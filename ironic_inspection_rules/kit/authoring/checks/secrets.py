@@ -32,7 +32,7 @@ from ironic_inspection_rules.engine.language.secrecy import masked_field
 from ironic_inspection_rules.engine.language.secrecy import masking
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
-from ironic_inspection_rules.kit.authoring.checks import reach
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import secret_columns
 from ironic_inspection_rules.kit.machine import node_names
 from ironic_inspection_rules.plugins.legacy import text
@@ -372,7 +372,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """
     # The paths of secrets that nodes have, and of secrets that earlier actions
     # have written.
-    secrets: set[reach.Steps] = set(_SECRETS_OF_NODES)
+    secrets: set[field_use.Steps] = set(_SECRETS_OF_NODES)
     for action in rule.actions:
         for name, field in _find_masked_arguments(rule, action, secrets):
             yield (
@@ -389,7 +389,7 @@ def check_masked(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 def _find_masked_arguments(
     rule: checked_rule.CheckedRule,
     action: file_rule.Operation,
-    secrets: set[reach.Steps],
+    secrets: set[field_use.Steps],
 ) -> typing.Iterator[tuple[str, str]]:
     """Yield the arguments of an action that read a secret of the machine.
 
@@ -405,9 +405,9 @@ def _find_masked_arguments(
         if name in action.op.plugin.TELLS:
             # The argument is a message to people.
             continue
-        uses: list[reach.Use] = []
+        uses: list[field_use.FieldUse] = []
         for field in interpolation.fields(value):
-            uses += reach.of_field('', field)
+            uses += field_use.list_uses_of_field('', field)
         for use in uses:
             if _reads_secret(use.steps, origins, secrets):
                 yield name, use.text
@@ -419,7 +419,9 @@ def _find_masked_arguments(
 
 
 def _reads_secret(
-    steps: reach.Steps, origins: origin.Origins, secrets: set[reach.Steps]
+    steps: field_use.Steps,
+    origins: origin.Origins,
+    secrets: set[field_use.Steps],
 ) -> bool:
     """Return whether a path in a field may lead to a secret of the machine.
 
@@ -437,7 +439,9 @@ def _reads_secret(
     )
 
 
-def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
+def _may_be_secret(
+    source: origin.Origin, secrets: set[field_use.Steps]
+) -> bool:
     """Return whether a value of a rule is or contains a machine's secret.
 
     The value belongs to a variable, or is the item of a loop.
@@ -454,7 +458,7 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
         return True
     # The first use is the field itself, whose names are in ``steps``. The
     # other uses are values into which its filters step.
-    _field, *stepped_into = reach.of_field('', source.field)
+    _field, *stepped_into = field_use.list_uses_of_field('', source.field)
     if any(_names_secret(use.steps) for use in stepped_into):
         return True
     if not source.is_kept:
@@ -471,7 +475,9 @@ def _may_be_secret(source: origin.Origin, secrets: set[reach.Steps]) -> bool:
     return _is_or_has_secret(steps, secrets)
 
 
-def _is_or_has_secret(steps: reach.Steps, secrets: set[reach.Steps]) -> bool:
+def _is_or_has_secret(
+    steps: field_use.Steps, secrets: set[field_use.Steps]
+) -> bool:
     """Return whether a place is a secret, or contains a secret.
 
     For example, ``('node', 'driver_info')`` contains secrets.
@@ -490,7 +496,7 @@ def _names_secret(steps: typing.Iterable[str]) -> bool:
 
 def _secrets_written_by(
     action: file_rule.Operation,
-) -> typing.Iterator[reach.Steps]:
+) -> typing.Iterator[field_use.Steps]:
     """Yield the paths with the name of a secret that an action writes.
 
     Later actions read ``******`` at these paths. For example, ``{'bmc':

@@ -306,7 +306,7 @@ def check_units(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     quantity in the unit of the field, if the unit is known.
     """
     for condition in rule.all_conditions:
-        for fact in facts.of(condition):
+        for fact in facts.stated_by(condition):
             if not isinstance(fact.value, str) or facts.is_version(fact):
                 continue
             quantity = known_values.QUANTITY.fullmatch(fact.value)

@@ -122,7 +122,7 @@ def _check_condition(
             ) % {
                 'table': checked_table.definition.name,
                 'column': column,
-                'value': suggestion.quoted(value),
+                'value': suggestion.quote(value),
             }
     if constants:
         # They have been looked up, so nothing is left to try.
@@ -173,7 +173,7 @@ def _try_values(
     distinct: dict[typing.Hashable, typing.Any] = {}
     for row in checked_table.rows:
         if column in row:
-            distinct[data_path.identity(row[column])] = row[column]
+            distinct[data_path.hashable_key(row[column])] = row[column]
         if len(distinct) > _MOST_VALUES_TRIED:
             return []
     results = []
@@ -256,7 +256,7 @@ def unused(
                     name,
                     '',
                     _('nothing reads the column "%s"')
-                    % (suggestion.shown(title)),
+                    % (suggestion.shorten(title)),
                 )
 
 

@@ -25,9 +25,9 @@ from ironic_inspection_rules.engine.run import evaluation
 from ironic_inspection_rules.engine.run import working_copy
 from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.i18n import _P
-from ironic_inspection_rules.kit.authoring.checks import aftermath
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import exclusion
+from ironic_inspection_rules.kit.authoring.checks import postcondition
 from ironic_inspection_rules.kit.authoring.checks import secrets
 from ironic_inspection_rules.kit.machine import file_work
 from ironic_inspection_rules.kit.trial import machine_test
@@ -48,7 +48,7 @@ def check_actions(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
                 _('this action is never reached: %s fails the inspection')
                 % file_rule.place_name(failing.pointer),
             )
-        elif aftermath.fails(action):
+        elif postcondition.fails(action):
             failing = action
 
 
@@ -83,7 +83,7 @@ def check_rules(
             continue
         for failing in failing_rules:
             failing.note_actions(rule.actions)
-        if any(map(aftermath.fails, rule.actions)):
+        if any(map(postcondition.fails, rule.actions)):
             failing_rules.append(_FailingRule(rule, conditions))
 
 
@@ -132,14 +132,14 @@ class _FailingRule:
     ) -> None:
         self.rule = rule
         self._conditions = conditions
-        self._decides_first = aftermath.decides_first(rule)
+        self._decides_first = postcondition.decides_first(rule)
         self._reads_vars = effects.mentions(model.VARS, rule.rule.conditions)
         # The fields that decide whether the conditions hold. If a condition
         # reads any variable, the fields in all variables are included.
         self._fields: list[interpolation.Field] = []
         # Whether an op reads data that its arguments do not name.
         self._reads_anything = False
-        for condition in aftermath.with_inner(rule.conditions):
+        for condition in postcondition.list_all_conditions(rule.conditions):
             self._fields += effects.fields_of_operation(condition)
             if condition.op.plugin.NEEDS_VIEW:
                 self._reads_anything = True
@@ -173,7 +173,7 @@ class _FailingRule:
             return False
         # If only one of the rules is decided before any rule acts, other rules
         # may change the data between the two decisions.
-        if self._decides_first != aftermath.decides_first(later):
+        if self._decides_first != postcondition.decides_first(later):
             return False
         if not secrets.see_same_values(rule, later.rule, self._fields):
             return False

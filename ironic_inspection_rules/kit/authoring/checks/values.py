@@ -2,11 +2,12 @@
 
 """Find values with which a field is compared but that it never has.
 
-Such a value is a slip: its author probably meant another value. For example,
-``eq: ["{inventory.cpu.architecture}", amd64]`` never holds, because machines
-report ``x86_64``. The slip is in the value ``amd64``, and the intended value
-is ``x86_64``. The module :mod:`.slip` decides whether a value is a slip. This
-module finds the fields and values of a rule that it must compare.
+Such a value is a mistake: its author probably meant another value. For
+example, ``eq: ["{inventory.cpu.architecture}", amd64]`` never holds, because
+machines report ``x86_64``. The mistake is in the value ``amd64``, and the
+intended value is ``x86_64``. The module :mod:`.value_mistake` decides whether
+a value is a mistake. This module finds the fields and values of a rule that it
+must compare.
 
 Functions get the comparisons of a condition as facts, e.g.
 ``('/inventory/cpu/count', 'lt', 8)``; see :mod:`.facts`. In a loop, ``item``
@@ -26,15 +27,15 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.authoring import mended_text
 from ironic_inspection_rules.kit.authoring.checks import checked_rule
 from ironic_inspection_rules.kit.authoring.checks import facts
+from ironic_inspection_rules.kit.authoring.checks import field_use
 from ironic_inspection_rules.kit.authoring.checks import field_value
 from ironic_inspection_rules.kit.authoring.checks import known_values
-from ironic_inspection_rules.kit.authoring.checks import reach
-from ironic_inspection_rules.kit.authoring.checks import slip
+from ironic_inspection_rules.kit.authoring.checks import value_mistake
 from ironic_inspection_rules.rule_file import file_rule
 
 Value = field_value.FieldValue
-Slips = Iterator[tuple[str, typing.Any, slip.Slip]]
-"""Tuples of the pointer to a value in a rule, the value, and the slip in
+Mistakes = Iterator[tuple[str, typing.Any, value_mistake.ValueMistake]]
+"""Tuples of the pointer to a value in a rule, the value, and the mistake in
 it."""
 
 _TRUTH_OPS = ('is-true', 'is-false')
@@ -55,13 +56,13 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
     Yield the place of the value in the rule, and a message.
     """
-    for pointer, _value, mistake in _find_slips(rule):
+    for pointer, _value, mistake in _find_mistakes(rule):
         yield pointer, mistake.message
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield the changes that replace slips by the intended values."""
-    for pointer, value, mistake in _find_slips(rule):
+    """Yield the changes that replace mistakes by the intended values."""
+    for pointer, value, mistake in _find_mistakes(rule):
         if mistake.meant is not None:
             yield mended_text.ReplaceValue(pointer, value, mistake.meant)
     for condition in rule.all_conditions:
@@ -83,13 +84,16 @@ def _mend_versions(
         return
     if not isinstance(compared, list):
         return
-    stated = facts.of(condition, looped=True)
+    stated = facts.stated_by(condition, looped=True)
     if not stated or len(stated) != len(compared) - 1:
         # If two neighbors are fields, there is no fact about them.
         return
     for fact in stated:
         steps = steps_of(fact.field)
-        if slip.version(steps, fact.relation, fact.value) is None:
+        if (
+            value_mistake.find_in_version(steps, fact.relation, fact.value)
+            is None
+        ):
             return
     name = condition.op.name
     yield mended_text.RewriteText(
@@ -106,38 +110,38 @@ def _mend_versions(
         yield mended_text.ReplaceValue(pointer, fact.value, text)
 
 
-def _find_slips(rule: checked_rule.CheckedRule) -> Slips:
-    """Yield the slips in conditions, and in the filters of all fields.
+def _find_mistakes(rule: checked_rule.CheckedRule) -> Mistakes:
+    """Yield the mistakes in conditions, and in the filters of all fields.
 
     The fields may be in conditions, actions and ``vars``.
 
-    :returns: tuples of the pointer to a value, the value, and its slip.
+    :returns: tuples of the pointer to a value, the value, and its mistake.
     """
-    items = reach.items(rule)
+    items = field_use.known_items(rule)
     for condition in rule.all_conditions:
-        yield from _find_slips_in_condition(
+        yield from _find_mistakes_in_condition(
             rule, condition, items[condition.pointer]
         )
     for operation in rule.operations:
         item = items[operation.pointer]
         for name, argument in operation.templates.items():
             for field in interpolation.fields(argument):
-                mistake = _find_slip_in_filters(rule, field, item)
+                mistake = _find_mistake_in_filters(rule, field, item)
                 if mistake is not None:
                     yield operation.pointer_to(name), argument, mistake
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
-            mistake = _find_slip_in_filters(rule, field, item=None)
+            mistake = _find_mistake_in_filters(rule, field, item=None)
             if mistake is not None:
                 yield f'/{model.VARS}/{name}', value, mistake
 
 
-def _find_slips_in_condition(
+def _find_mistakes_in_condition(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
-    item: reach.KnownLoopItem | None,
-) -> Slips:
-    """Yield the slips in one condition.
+    item: field_use.KnownLoopItem | None,
+) -> Mistakes:
+    """Yield the mistakes in one condition.
 
     Its values are checked in several ways: all compared values, fields that
     are compared as versions, the single field of a test such as ``matches``,
@@ -151,29 +155,29 @@ def _find_slips_in_condition(
     has_written_values = bool(arguments.keys() - {'value'})
     takes_regex = 'regex' in condition.op.signature.by_name
     if has_written_values and not takes_regex:
-        yield from _find_slips_in_facts(rule, condition, item)
+        yield from _find_mistakes_in_facts(rule, condition, item)
     if condition.op.name.startswith(plugin.VERSION):
         for compared in arguments.get('values') or ():
-            mistake = _find_slip_in_version(rule, compared, item)
+            mistake = _find_mistake_in_version(rule, compared, item)
             if mistake is not None:
                 yield _find_pointer(condition, compared), compared, mistake
     if facts.is_field(arguments.get('value')):
-        yield from _find_slips_in_value(rule, condition, item)
+        yield from _find_mistakes_in_value(rule, condition, item)
     if condition.op.name == _IN_NET:
         subnet = arguments.get('subnet')
-        mistake = _find_slip_in_subnet(
+        mistake = _find_mistake_in_subnet(
             rule, arguments.get('address'), subnet, item
         )
         if mistake is not None:
             yield condition.pointer_to('subnet'), subnet, mistake
 
 
-def _find_slips_in_value(
+def _find_mistakes_in_value(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
-    item: reach.KnownLoopItem | None,
-) -> Slips:
-    """Yield the slips in a test of one field, e.g. ``matches`` or ``is-true``.
+    item: field_use.KnownLoopItem | None,
+) -> Mistakes:
+    """Yield mistakes in a test of one field, e.g. ``matches`` or ``is-true``.
 
     :param condition: a condition whose ``value`` is a field.
     """
@@ -181,27 +185,29 @@ def _find_slips_in_value(
     compared_field = describe_field(rule, facts.field_name(value), item)
     regex = condition.arguments.get('regex')
     if isinstance(regex, str):
-        mistake = slip.of_pattern(
+        mistake = value_mistake.find_in_pattern(
             compared_field, regex, condition.op.name == 'matches'
         )
         if mistake is not None:
             yield condition.pointer_to('regex'), regex, mistake
     if condition.op.name in _TRUTH_OPS:
-        mistake = slip.of_truth(compared_field, condition.op.name)
+        mistake = value_mistake.find_in_truth_test(
+            compared_field, condition.op.name
+        )
         if mistake is not None:
             yield condition.pointer_to('value'), value, mistake
 
 
-def _find_slips_in_facts(
+def _find_mistakes_in_facts(
     rule: checked_rule.CheckedRule,
     condition: file_rule.Operation,
-    item: reach.KnownLoopItem | None,
-) -> Slips:
-    """Yield the slips in the values with which a condition compares fields.
+    item: field_use.KnownLoopItem | None,
+) -> Mistakes:
+    """Yield the mistakes in the values with which a condition compares fields.
 
     Subnets and versions are checked separately.
     """
-    for fact in facts.of(condition, looped=True):
+    for fact in facts.stated_by(condition, looped=True):
         if fact.relation == plugin.IN_NET or facts.is_version(fact):
             continue
         compared_field = describe_field(rule, fact.field, item)
@@ -210,17 +216,19 @@ def _find_slips_in_facts(
         if fact.relation.endswith('-of'):
             compared = fact.value
         for value in compared:
-            mistake = slip.of_value(compared_field, fact.relation, value)
+            mistake = value_mistake.find_in_value(
+                compared_field, fact.relation, value
+            )
             if mistake is not None:
                 yield _find_pointer(condition, value), value, mistake
 
 
-def _find_slip_in_version(
+def _find_mistake_in_version(
     rule: checked_rule.CheckedRule,
     value: typing.Any,
-    item: reach.KnownLoopItem | None,
-) -> slip.Slip | None:
-    """Find the slip if a field is compared as a version but is none.
+    item: field_use.KnownLoopItem | None,
+) -> value_mistake.ValueMistake | None:
+    """Find the mistake if a field is compared as a version but is none.
 
     An example is ``version-lt: ["{inventory.cpu.count}", "8"]``, because a
     number is not a version.
@@ -231,27 +239,27 @@ def _find_slip_in_version(
     kind = compared_field.value.type
     if kind in (None, field_value.TEXT):
         return None
-    return slip.Slip.of(
+    return value_mistake.ValueMistake.about_field(
         _('{%(field)s} is a %(kind)s, and no version'),
         compared_field,
         kind=kind,
     )
 
 
-def _find_slip_in_subnet(
+def _find_mistake_in_subnet(
     rule: checked_rule.CheckedRule,
     address: typing.Any,
     subnet: typing.Any,
-    item: reach.KnownLoopItem | None,
-) -> slip.Slip | None:
-    """Find the slip in an address and its subnet.
+    item: field_use.KnownLoopItem | None,
+) -> value_mistake.ValueMistake | None:
+    """Find the mistake in an address and its subnet.
 
     - The two are exchanged, as in ``in-net: [10.0.0.0/8,
       "{inventory.bmc_address}"]``.
     - The address is the field of a MAC address.
     - The address has another version of IP than the subnet.
 
-    :returns: None if there is no slip, or if the subnet is a field.
+    :returns: None if there is no mistake, or if the subnet is a field.
     """
     is_literal = isinstance(address, str) and (
         not interpolation.fields(address)
@@ -259,7 +267,7 @@ def _find_slip_in_subnet(
     if is_literal and facts.is_field(subnet):
         # Only report a field that reads data of the machine.
         if describe_field(rule, facts.field_name(subnet), item).steps:
-            return slip.Slip(
+            return value_mistake.ValueMistake(
                 _(
                     'the address is the same for all machines, and the subnet '
                     "is not; are they in each other's place?"
@@ -268,8 +276,8 @@ def _find_slip_in_subnet(
     if not facts.is_field(address) or interpolation.fields(subnet):
         return None
     compared_field = describe_field(rule, facts.field_name(address), item)
-    if slip.is_mac(compared_field.steps):
-        return slip.Slip.of(
+    if value_mistake.is_mac(compared_field.steps):
+        return value_mistake.ValueMistake.about_field(
             _('{%(field)s} is a MAC address, which is in no subnet'),
             compared_field,
         )
@@ -284,7 +292,7 @@ def _find_slip_in_subnet(
         return None
     if version is None or version == net.version:
         return None
-    return slip.Slip.of(
+    return value_mistake.ValueMistake.about_field(
         _(
             '{%(field)s} is an address of IPv%(version)d, and never in '
             '%(subnet)s'
@@ -298,12 +306,12 @@ def _find_slip_in_subnet(
 def describe_field(
     rule: checked_rule.CheckedRule,
     field: str,
-    item: reach.KnownLoopItem | None = None,
-) -> slip.ComparedField:
+    item: field_use.KnownLoopItem | None = None,
+) -> value_mistake.ComparedField:
     """Return a field with what is known about its value.
 
     For example, ``/inventory/cpu/count`` gives ``inventory.cpu.count``, a
-    number. The result is used to find slips.
+    number. The result is used to find mistakes.
 
     :param field: the name of the field in facts, e.g. ``/node/name``; see
         :func:`.facts.field_name`.
@@ -312,18 +320,18 @@ def describe_field(
     if not field.startswith('/'):
         # The name of a field with filters is its text in braces.
         (parsed,) = interpolation.fields(field)
-        value = reach.value_of(parsed, item, rule.rule.vars)
-        return slip.ComparedField(parsed.text, value)
+        value = field_use.known_value(parsed, item, rule.rule.vars)
+        return value_mistake.ComparedField(parsed.text, value)
     root, *steps = data_path.split_pointer(field)
-    value = reach.value_of(
+    value = field_use.known_value(
         interpolation.Field('', root, tuple(steps)), item, rule.rule.vars
     )
     path = value.steps or (root, *steps)
-    return slip.ComparedField('.'.join(path), value)
+    return value_mistake.ComparedField('.'.join(path), value)
 
 
 def steps_of(
-    field: str, item: reach.KnownLoopItem | None = None
+    field: str, item: field_use.KnownLoopItem | None = None
 ) -> tuple[str, ...]:
     """Return the steps to a field from the roots; empty if they are unknown.
 
@@ -339,7 +347,7 @@ def steps_of(
     steps = data_path.split_pointer(field)
     # The Use is only needed to compute the steps. They do not depend on its
     # first argument, the place in the rule.
-    return reach.Use('', field, steps, item).from_roots or ()
+    return field_use.FieldUse('', field, steps, item).from_roots or ()
 
 
 def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
@@ -356,7 +364,7 @@ def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
     """
     nearest: data_path.Path | None = None
     for path, argument in data_path.walk(operation.written.get('args')):
-        if not data_path.same(argument, value):
+        if not data_path.is_same(argument, value):
             continue
         if nearest is None or len(path) < len(nearest):
             nearest = path
@@ -365,33 +373,33 @@ def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
     return operation.pointer + data_path.pointer(('args', *nearest))
 
 
-def _find_slip_in_filters(
+def _find_mistake_in_filters(
     rule: checked_rule.CheckedRule,
     field: interpolation.Field,
-    item: reach.KnownLoopItem | None,
-) -> slip.Slip | None:
-    """Find the first slip in the filters of a field.
+    item: field_use.KnownLoopItem | None,
+) -> value_mistake.ValueMistake | None:
+    """Find the first mistake in the filters of a field.
 
-    For example, the slip in ``{inventory.cpu.count | sum}`` is that ``sum``
-    does not accept a number. Filters after a slip are not checked, because the
-    result for a wrong value is unknown.
+    For example, the mistake in ``{inventory.cpu.count | sum}`` is that ``sum``
+    does not accept a number. Filters after a mistake are not checked, because
+    the result for a wrong value is unknown.
     """
     if field.root is None or not field.filters:
         return None
     text = '.'.join((field.root, *field.steps))
     without_filters = field._replace(filters=(), spec=None, conversion=None)
-    value = reach.value_of(without_filters, item, rule.rule.vars)
+    value = field_use.known_value(without_filters, item, rule.rule.vars)
     for call in field.filters:
         op = registry.filters().get(call.name)
         if op is None:
             return None
         attribute = field_value.attribute_of(call)
-        compared_field = slip.ComparedField(text, value)
-        mistake = _find_slip_in_filter(
+        compared_field = value_mistake.ComparedField(text, value)
+        mistake = _find_mistake_in_filter(
             compared_field, call.name, attribute, op
         )
         if mistake is None:
-            mistake = _find_slip_in_test(value, call)
+            mistake = _find_mistake_in_test(value, call)
         if mistake is not None:
             return mistake
         value = value.result_of(call, attribute)
@@ -399,13 +407,13 @@ def _find_slip_in_filters(
     return None
 
 
-def _find_slip_in_filter(
-    compared_field: slip.ComparedField,
+def _find_mistake_in_filter(
+    compared_field: value_mistake.ComparedField,
     name: str,
-    attribute: reach.Steps,
+    attribute: field_use.Steps,
     op: registry.Op,
-) -> slip.Slip | None:
-    """Find the slip if a filter does not accept its input.
+) -> value_mistake.ValueMistake | None:
+    """Find the mistake if a filter does not accept its input.
 
     Either the filter does not accept the type of the value, or the value is a
     list and the filter does not accept its items, e.g. ``sum`` of texts.
@@ -417,7 +425,7 @@ def _find_slip_in_filter(
     """
     kind = compared_field.value.type
     if kind and op.plugin.TAKES and kind not in op.plugin.TAKES:
-        return slip.Slip.of(
+        return value_mistake.ValueMistake.about_field(
             _(
                 '{%(field)s} is a %(kind)s, which the filter '
                 '%(filter)s does not take'
@@ -438,7 +446,7 @@ def _find_slip_in_filter(
         # Mappings have no order.
         is_taken = of_items != field_value.MAPPING
     if not is_taken:
-        return slip.Slip.of(
+        return value_mistake.ValueMistake.about_field(
             _(
                 'each item of {%(field)s} is a %(kind)s, which the filter '
                 "%(filter)s does not take; name an attribute='…'"
@@ -450,11 +458,13 @@ def _find_slip_in_filter(
     return None
 
 
-def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
-    """Find the slip in the value with which selectattr compares an attribute.
+def _find_mistake_in_test(
+    value: Value, call: typing.Any
+) -> value_mistake.ValueMistake | None:
+    """Find a mistake in the value with which selectattr compares an attribute.
 
     An example is ``'500 GB'`` in ``selectattr('size', 'gt', '500 GB')``. The
-    slip is not corrected, because it is in the middle of a field's text.
+    mistake is not corrected, because it is in the middle of a field's text.
 
     :param value: what is known about the list that the filter selects from.
     :param call: the filter with its arguments.
@@ -470,18 +480,18 @@ def _find_slip_in_test(value: Value, call: typing.Any) -> slip.Slip | None:
     if isinstance(compared, interpolation.Field):
         return None
     steps = (*value.items, *attribute.split('.'))
-    compared_field = slip.ComparedField('.'.join(steps), Value(steps))
+    compared_field = value_mistake.ComparedField('.'.join(steps), Value(steps))
     is_number = compared_field.value.type == field_value.NUMBER
     has_unit = isinstance(compared, str) and (
         known_values.QUANTITY.fullmatch(compared)
     )
     if is_number and has_unit:
-        return slip.Slip.of(
+        return value_mistake.ValueMistake.about_field(
             _('{%(field)s} is a number, and "%(value)s" is text with a unit'),
             compared_field,
             value=compared,
         )
-    mistake = slip.of_value(compared_field, test, compared)
+    mistake = value_mistake.find_in_value(compared_field, test, compared)
     if mistake is None:
         return None
     # Without an intended value, nothing is corrected.

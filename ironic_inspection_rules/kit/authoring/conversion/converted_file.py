@@ -267,7 +267,7 @@ def _find_broken_rules(
     :param rules: the rules in ``text``, in their order.
     """
     converted = document.parse(path, text)
-    for finding in lint.of_documents([converted], ops):
+    for finding in lint.lint_documents([converted], ops):
         is_broken = (
             finding.level == lint.ERROR
             or finding.check in _CHECKS_OF_BROKEN_RULES

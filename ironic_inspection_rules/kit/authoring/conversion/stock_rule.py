@@ -459,7 +459,7 @@ def _check_op(op: str, known: typing.Container[str]) -> None:
     """
     if op not in known:
         raise _Malformed(
-            suggestion.unknown(
+            suggestion.unknown_message(
                 _('op'), op, [*stock_form.ACTIONS, *stock_form.CONDITIONS]
             )
         )

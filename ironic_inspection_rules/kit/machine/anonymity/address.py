@@ -71,7 +71,7 @@ _QUAD = re.compile(r'\d{1,3}(?:\.\d{1,3}){3}', re.ASCII)
 _HAS_LEADING_ZERO = re.compile(r'(?:^|\.)0\d')
 
 
-class Addresses:
+class AddressReplacer:
     """Replaces IP addresses and networks.
 
     Addresses that are in one network get replacements that are in one network.
@@ -79,7 +79,7 @@ class Addresses:
     240.0.0.0/4, which is not in use, or to fd00::/8.
     """
 
-    def __init__(self, numbers: digits.Digits) -> None:
+    def __init__(self, numbers: digits.DigitReplacer) -> None:
         self._numbers = numbers
 
     def replace(self, text: str) -> str | None:

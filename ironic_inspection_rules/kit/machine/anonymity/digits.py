@@ -19,7 +19,7 @@ _DIGITS_THAT_DECIDE = 128
 time for a text would grow with the square of its length."""
 
 
-class Digits:
+class DigitReplacer:
     """Replaces numbers; a number always has the same replacement.
 
     Nothing is stored: the same key gives the same replacements again. Two

@@ -53,7 +53,7 @@ _PLACES_KEPT_IN_UUID = (12, 16)
 """Indices of the digits for the version and the variant of a UUID."""
 
 
-class Forms:
+class FormReplacer:
     """Replaces identifiers; an identifier always has the same replacement.
 
     :param key: a secret; a different key gives different replacements.
@@ -70,9 +70,9 @@ class Forms:
     def __init__(self, key: bytes) -> None:
         # All of these use one key, so that an identifier has the same
         # replacement in every notation and in every file.
-        self._digits = digits.Digits(key)
-        addresses = address.Addresses(self._digits)
-        numbers = hardware.Hardware(self._digits)
+        self._digits = digits.DigitReplacer(key)
+        addresses = address.AddressReplacer(self._digits)
+        numbers = hardware.HardwareAddressReplacer(self._digits)
         self.address = addresses.replace
         self.quad = addresses.replace_quad
         self.packed_address = addresses.packed

@@ -32,13 +32,13 @@ vendor's number, and a WWN of the forms 1 and 2 has four.
 """
 
 
-class Hardware:
+class HardwareAddressReplacer:
     """Replaces addresses of hardware; the number of the vendor stays.
 
     Therefore rules can still check the vendor.
     """
 
-    def __init__(self, numbers: digits.Digits) -> None:
+    def __init__(self, numbers: digits.DigitReplacer) -> None:
         self._numbers = numbers
 
     def replace_octets(self, text: str) -> str:

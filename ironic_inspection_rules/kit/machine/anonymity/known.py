@@ -141,7 +141,7 @@ class KnownIdentifiers:
     :param new_name: a function that returns the replacement of a name.
     """
 
-    def __init__(self, forms: form.Forms, new_name: Replacing) -> None:
+    def __init__(self, forms: form.FormReplacer, new_name: Replacing) -> None:
         self._forms = forms
         self._new_name = new_name
         # Replacements by name. The name is in the notation in which it was

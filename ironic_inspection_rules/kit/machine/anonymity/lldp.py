@@ -111,7 +111,7 @@ order."""
 Replacing = Callable[[str], str]
 
 
-class Frames:
+class LldpReplacer:
     """Replaces the identifiers of a switch in LLDP.
 
     :param forms: replaces addresses and unknown octets.
@@ -123,7 +123,7 @@ class Frames:
 
     def __init__(
         self,
-        forms: form.Forms,
+        forms: form.FormReplacer,
         replace_name: Replacing,
         replace_identifiers: Replacing,
         replace_in_version: Replacing,

@@ -46,8 +46,8 @@ class Anonymizer:
         # All machines share one key and one set of forms, so that identifiers
         # which several machines have, such as a switch, get the same
         # replacement everywhere.
-        self._forms = form.Forms(key)
-        self._replacer = texts.Replacer(self._forms)
+        self._forms = form.FormReplacer(key)
+        self._replacer = texts.IdentifierReplacer(self._forms)
         self.name = self._replacer.replace_name
         self.uuid = self._forms.uuid
 
@@ -65,7 +65,7 @@ class Anonymizer:
             node.
         """
         # Secrets are masked first, so that they are not learned as names.
-        masked = disclosure.data(dict(data))
+        masked = disclosure.mask_data(dict(data))
         identifiers = known.KnownIdentifiers(
             self._forms, self._replacer.replace_name
         )
@@ -83,14 +83,16 @@ class _Document:
     """Replaces identifiers in the data of a machine, at any depth."""
 
     def __init__(
-        self, replacer: texts.Replacer, learned: known.KnownIdentifiers
+        self,
+        replacer: texts.IdentifierReplacer,
+        learned: known.KnownIdentifiers,
     ) -> None:
         self._forms = replacer.forms
         self._learned = learned
-        self._texts = texts.Texts(replacer, learned)
+        self._texts = texts.TextReplacer(replacer, learned)
         # In LLDP, the versions of a switch need a function of their own: four
         # numbers such as 2.10.0.1 are not an address there.
-        self._frames = lldp.Frames(
+        self._frames = lldp.LldpReplacer(
             self._forms,
             self._texts.replace_name,
             self._texts.replace_identifiers,

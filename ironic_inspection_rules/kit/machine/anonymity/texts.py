@@ -31,13 +31,13 @@ _MIN_LENGTH_IN_VERSION = 6
 _MIN_LENGTH_IN_DATE = 8
 
 
-class Replacer:
+class IdentifierReplacer:
     """Replaces identifiers that are recognized by their form.
 
     :ivar forms: makes the replacements.
     """
 
-    def __init__(self, forms: form.Forms) -> None:
+    def __init__(self, forms: form.FormReplacer) -> None:
         self.forms = forms
 
     def replace(self, identified: identifier.Identifier, text: str) -> str:
@@ -112,7 +112,7 @@ class Replacer:
         return replaced + self.forms.text(text[end:])
 
 
-class Texts:
+class TextReplacer:
     """Replaces identifiers in the texts of a machine.
 
     :param replacer: replaces the identifiers that are recognized by their
@@ -122,7 +122,7 @@ class Texts:
     """
 
     def __init__(
-        self, replacer: Replacer, learned: known.KnownIdentifiers
+        self, replacer: IdentifierReplacer, learned: known.KnownIdentifiers
     ) -> None:
         self._replacer = replacer
         self._learned = learned
@@ -140,7 +140,7 @@ class Texts:
 
         :param kind: the kind of the field.
         """
-        masked = disclosure.free_text(text)
+        masked = disclosure.mask_text(text)
         # Placeholders such as "unknown" are not names, and stay.
         if kind in _KINDS_OF_FREE_TEXT or field.says_nothing(masked):
             is_version = field.is_version(masked, kind)
@@ -184,7 +184,7 @@ class Texts:
             return cached
         # Secrets are masked first. Identifiers are searched for in the
         # remaining text.
-        masked = disclosure.free_text(text)
+        masked = disclosure.mask_text(text)
         replaced = ''
         end = 0
         for identified in self._find_identifiers(masked, is_version):

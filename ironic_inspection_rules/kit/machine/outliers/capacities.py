@@ -49,11 +49,11 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
         # No size is nearly equal to another one.
         return list(sketches)
     # Lists that have become equal are shared from now on.
-    shared = sketch.Shared()
+    shared = sketch.SketchInterner()
     unified_lists = {}
     for list_id, part_list in distinct.items():
         with_sizes = _replace_sizes(part_list, replaced)
-        unified_lists[list_id] = shared.share_part_list(with_sizes)
+        unified_lists[list_id] = shared.intern_part_list(with_sizes)
     unified = []
     for machine in sketches:
         parts = [unified_lists[id(part_list)] for part_list in machine.parts]

@@ -68,7 +68,7 @@ _TELLING_NAMES = (
 """Names of fields, sorted by how much they say."""
 
 
-def single_out(
+def merge_by_cause(
     parts: Sequence[Differences], fields: Differences
 ) -> Differences:
     """Reduce the differences of a machine from its peers to one per cause.

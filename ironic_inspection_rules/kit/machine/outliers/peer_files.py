@@ -121,7 +121,7 @@ class _SketchReader:
         """Return the sketches of machines, and why files cannot be read."""
         # Equal values of several machines are one object, which is sent only
         # once to the process that compares.
-        shared = sketch.Shared()
+        shared = sketch.SketchInterner()
         chunk = _Chunk([], [])
         for path in paths:
             try:
@@ -130,6 +130,6 @@ class _SketchReader:
                 chunk.problems.append(str(exc))
                 continue
             # The path of the file is the name of the machine.
-            whole = sketch.draw(path, facts, self._by)
-            chunk.sketches.append(shared.share(whole))
+            whole = sketch.build(path, facts, self._by)
+            chunk.sketches.append(shared.intern(whole))
         return chunk

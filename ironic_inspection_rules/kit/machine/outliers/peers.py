@@ -195,12 +195,12 @@ class Peers:
 
     def __init__(self, min_peers: int = MIN_PEERS) -> None:
         self._min_peers = min_peers
-        self._shared = sketch.Shared()
+        self._shared = sketch.SketchInterner()
         self._sketches: list[sketch.Sketch] = []
 
     def add(self, sketches: Iterable[sketch.Sketch]) -> None:
         """Add machines, which from then on share equal values."""
-        self._sketches.extend(map(self._shared.share, sketches))
+        self._sketches.extend(map(self._shared.intern, sketches))
 
     def find(self) -> Result:
         """Return how the machines differ from their peers."""
@@ -223,7 +223,7 @@ class Peers:
             if earlier is None:
                 sketches.append(machine)
             else:
-                sketches.append(self._shared.share(earlier))
+                sketches.append(self._shared.intern(earlier))
         return self._compare_groups(sketches, earlier_sketches.keys())
 
     def _compare_groups(
@@ -329,7 +329,9 @@ def _compare_kind(
     findings = []
     for index in sorted(parts.keys() | fields.keys()):
         # Only one difference is left for every cause.
-        causes = cause.single_out(parts.get(index, []), fields.get(index, []))
+        causes = cause.merge_by_cause(
+            parts.get(index, []), fields.get(index, [])
+        )
         for difference in causes:
             findings.append(difference.as_finding(sketches[index].name, group))
     return findings

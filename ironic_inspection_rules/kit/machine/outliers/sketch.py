@@ -154,7 +154,7 @@ class Sketch(typing.NamedTuple):
     numbers: 'array.array[float]'
 
 
-class Shared:
+class SketchInterner:
     """Replaces equal values of sketches by one object, which saves memory.
 
     In a fleet of equal machines, only the numbers are stored for every
@@ -164,12 +164,12 @@ class Shared:
     def __init__(self) -> None:
         self._known: dict[Hashable, typing.Any] = {}
 
-    def share(self, new: Sketch) -> Sketch:
+    def intern(self, new: Sketch) -> Sketch:
         """Return an equal sketch whose values are shared objects.
 
         Only the name and the numbers are not shared.
         """
-        parts = tuple(map(self.share_part_list, new.parts))
+        parts = tuple(map(self.intern_part_list, new.parts))
         sections = tuple(map(self._share_section, new.sections))
         return Sketch(
             name=new.name,
@@ -180,7 +180,7 @@ class Shared:
             numbers=new.numbers,
         )
 
-    def share_part_list(self, new: PartList) -> PartList:
+    def intern_part_list(self, new: PartList) -> PartList:
         """Return the object that represents all equal lists of parts.
 
         If an equal list is known, return it. Otherwise make a list of shared
@@ -219,13 +219,13 @@ class Shared:
         return self._known.setdefault(value, value)
 
 
-def draw(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
+def build(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     """Draw the sketch of a machine: the part of its data that is compared.
 
     For example, ``inventory.boot.current_boot_mode`` becomes a text in a
     section, ``inventory.cpu.count`` a number, and ``inventory.disks`` a list
     of parts. The sketch does not share objects with other sketches yet;
-    :meth:`Shared.share` does that.
+    :meth:`SketchInterner.share` does that.
 
     :param name: the name of the machine in findings.
     :param facts: the inventory and the plugin data of the machine.

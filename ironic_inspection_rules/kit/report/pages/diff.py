@@ -283,16 +283,18 @@ def _build_machines_card(
     # The words for the rows that a link selects, by the mark of the rows.
     choices = dict(_CHOICES)
     # The numbers are the same as in the card of differences.
-    number_by_treatment = {}
+    number_by_comparison = {}
     for number, group in enumerate(groups, 1):
         choices[f'difference={number}'] = f'with difference {number}'
         first_machine = differing[group[0]]
-        number_by_treatment[_treatment_key(first_machine)] = number
+        number_by_comparison[_treatment_key(first_machine)] = number
     rows = []
     for machine in machines:
         number_of_difference = None
         if machine['differs']:
-            number_of_difference = number_by_treatment[_treatment_key(machine)]
+            number_of_difference = number_by_comparison[
+                _treatment_key(machine)
+            ]
         rows.append(_build_machine_row(machine, number_of_difference))
     table = page.PageTable(
         id='machines',

@@ -49,7 +49,7 @@ def head_lines(rule: model.Rule) -> list[str]:
         if rule_fields[name] != model.DEFAULTS[name]:
             head[name] = rule_fields[name]
     # This adds {'withheld': True} for a sensitive rule, otherwise nothing.
-    head.update(disclosure.mark(rule))
+    head.update(disclosure.withheld_mark(rule))
     return _yaml_lines(head) + variable_lines(rule)
 
 
@@ -65,7 +65,7 @@ def variable_lines(rule: model.Rule) -> list[str]:
     variables = dict(disclosed_rule.vars)
     if not variables:
         return []
-    return _yaml_lines({model.VARS: disclosure.data(variables)})
+    return _yaml_lines({model.VARS: disclosure.mask_data(variables)})
 
 
 def visible_operations(rule: model.Rule, name: str) -> model.Operations:
@@ -84,7 +84,7 @@ def operation_lines(operation: Operation) -> list[str]:
 
     For example, ``['- op: log', '  args: {msg: done}']``. Secrets are masked.
     """
-    masked_operation = disclosure.operation(operation)
+    masked_operation = disclosure.mask_operation(operation)
     first_line, *other_lines = _yaml_lines(masked_operation)
     return [f'- {first_line}', *(f'  {line}' for line in other_lines)]
 
@@ -95,7 +95,7 @@ def argument_text(operation: Operation) -> str:
     For example, ``args: {msg: done}``. Secrets are masked. The lines are not
     indented, to save space.
     """
-    fields = dict(disclosure.operation(operation))
+    fields = dict(disclosure.mask_operation(operation))
     fields.pop('op', None)
     return '\n'.join(line.strip() for line in _yaml_lines(fields))
 

@@ -436,7 +436,7 @@ def _rule_data(rule: model.Rule) -> dict[str, typing.Any]:
         'scope': rule.scope,
         'mode': rule.mode,
         'vars': '\n'.join(rule_text.variable_lines(rule)),
-        **disclosure.mark(rule),
+        **disclosure.withheld_mark(rule),
     }
     # The lists "conditions" and "actions" have the arguments as YAML.
     for name in model.OPERATIONS:

@@ -161,7 +161,7 @@ class Application(fixtures.Fixture):
         counter = statistics.RuleCounter(lambda rows: None, period=3600)
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.rule_counter.counter',
+                'ironic_inspection_rules.inspection.rule_counter.get_counter',
                 lambda: counter,
             )
         )

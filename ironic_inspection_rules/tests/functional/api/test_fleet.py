@@ -214,13 +214,13 @@ class EntryTestCase(FleetTestCase):
 
         found = [
             machine.facts
-            for machines in trial.read(self.admin, page)
+            for machines in trial.read_machines(self.admin, page)
             for machine in machines
         ]
 
         self.assertEqual(
             [
-                facts.read(
+                facts.read_and_build(
                     self.admin, node, {'cpu': {'count': 1}}, {'number': 1}
                 )
             ],

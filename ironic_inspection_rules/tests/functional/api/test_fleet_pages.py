@@ -249,7 +249,7 @@ class PageTestCase(test_fleet.FleetTestCase):
         self.patch('inspection_data._decode', noted)
         nodes = [(f'n{number}', uuid_of(number)) for number in range(3)]
         page = fleet_page.Page(nodes, {'include_children': True})
-        machines = iter(next(trial.read(self.admin, page)))
+        machines = iter(next(trial.read_machines(self.admin, page)))
         counts = []
         for machine in machines:
             self.assertIsNotNone(machine.facts)

@@ -89,7 +89,7 @@ class DeadlockTestCase(base.GlueTestCase):
         other.start()
         self.other_is_ready.wait(PATIENCE)
         target = working_copy.WorkingCopy(
-            facts.read(self.task.context, self.task.node, {}, {}),
+            facts.read_and_build(self.task.context, self.task.node, {}, {}),
             side_effects.ServiceEffects(),
         )
         target.set(working_copy.NODE, ('extra', 'marks'), ['x'])

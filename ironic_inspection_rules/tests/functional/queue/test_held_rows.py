@@ -18,15 +18,15 @@ from sqlalchemy import orm
 
 from ironic_inspection_rules.db import clock
 from ironic_inspection_rules.db import content
+from ironic_inspection_rules.db import lock_timeout
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import maintenance
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.queue import worker
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
@@ -351,11 +351,11 @@ class HeldRowsMixin:
         with self.holder.begin() as other:
             self.hold(other, ironic_models.Node.__table__, (node.id,))
             node.extra = {'asset': 5}
-            with patience.short():
+            with lock_timeout.shortened():
                 exc = self.assertRaises(
                     (db_exc.DBError, sa.exc.OperationalError), node.save
                 )
-        self.assertTrue(surroundings.are_to_blame(exc))
+        self.assertTrue(external_error.is_external(exc))
         with (
             transaction.reader() as ours,
             self.holder.connect() as default,

@@ -91,7 +91,7 @@ class Site(fixtures.Fixture):
         ):
             self.useFixture(fixtures.MonkeyPatch(name, value))
         # Tests have another one in its place.
-        make_counter = rule_counter.counter.__wrapped__
+        make_counter = rule_counter.get_counter.__wrapped__
         self.app = self.useFixture(
             application.Application(
                 {
@@ -114,7 +114,7 @@ class Site(fixtures.Fixture):
         self.counter = make_counter()
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.rule_counter.counter',
+                'ironic_inspection_rules.inspection.rule_counter.get_counter',
                 lambda: self.counter,
             )
         )

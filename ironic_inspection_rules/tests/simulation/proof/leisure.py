@@ -4,7 +4,7 @@
 
 import fixtures
 
-from ironic_inspection_rules.kit.proof import effort
+from ironic_inspection_rules.kit.proof import solver_limits
 
 SECONDS = 3600.0
 """More than any question takes: only steps of the solver are limited."""
@@ -21,17 +21,21 @@ class Leisure(fixtures.Fixture):
 
     def __init__(
         self,
-        steps_of_check: int = effort.CHECK.steps,
-        steps_of_question: int = effort.STEPS_OF_QUESTION,
+        steps_of_check: int = solver_limits.CHECK.steps,
+        steps_of_question: int = solver_limits.STEPS_OF_QUESTION,
         seconds: float = SECONDS,
     ) -> None:
         super().__init__()
         self._limits = {
-            'CHECK': effort.Limit(steps_of_check, seconds),
-            'LANGUAGE': effort.Limit(effort.LANGUAGE.steps, seconds),
+            'CHECK': solver_limits.Limit(steps_of_check, seconds),
+            'LANGUAGE': solver_limits.Limit(
+                solver_limits.LANGUAGE.steps, seconds
+            ),
             'STEPS_OF_QUESTION': steps_of_question,
         }
 
     def _setUp(self) -> None:
         for name, limit in self._limits.items():
-            self.useFixture(fixtures.MockPatchObject(effort, name, limit))
+            self.useFixture(
+                fixtures.MockPatchObject(solver_limits, name, limit)
+            )

@@ -22,8 +22,8 @@ class RequestsTestCase(base.GlueTestCase):
             lambda absence: self.called.append('check'),
         )
         self.config(embedded=False, group='inspection_queue')
-        inspection_queue.requests.cache_clear()
-        self.addCleanup(inspection_queue.requests.cache_clear)
+        inspection_queue.get_queue.cache_clear()
+        self.addCleanup(inspection_queue.get_queue.cache_clear)
 
     def patch(self, name, value):
         self.useFixture(
@@ -33,7 +33,7 @@ class RequestsTestCase(base.GlueTestCase):
         )
 
     def put(self):
-        inspection_queue.requests().put(
+        inspection_queue.get_queue().put(
             self.task.node.uuid, queue_request.TIMEOUT
         )
 
@@ -52,8 +52,8 @@ class PutInsteadTestCase(base.GlueTestCase):
     def setUp(self):
         super().setUp()
         self.config(embedded=False, group='inspection_queue')
-        inspection_queue.requests.cache_clear()
-        self.addCleanup(inspection_queue.requests.cache_clear)
+        inspection_queue.get_queue.cache_clear()
+        self.addCleanup(inspection_queue.get_queue.cache_clear)
         self.useFixture(
             fixtures.MonkeyPatch(
                 'ironic.api.request',
@@ -73,7 +73,7 @@ class PutInsteadTestCase(base.GlueTestCase):
             topic='t',
             **arguments,
         )
-        return inspection_queue.requests().get('w1')
+        return inspection_queue.get_queue().get('w1')
 
     def test_data_are_stored_as_they_came(self):
         posted = {'same': 1, 'gone': 1, 'other': 1}

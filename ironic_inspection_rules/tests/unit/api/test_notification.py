@@ -60,7 +60,7 @@ class NotificationTestCase(base.IronicTestCase):
     def test_a_change_starts_and_ends(self):
         rule = self.rule()
 
-        with notification.emitted(self.context, rule, 'create'):
+        with notification.emit_around(self.context, rule, 'create'):
             self.assertEqual(
                 ['baremetal.inspectionrule.create.start'], self.events()
             )
@@ -101,7 +101,7 @@ class NotificationTestCase(base.IronicTestCase):
 
     def test_a_change_that_fails_is_an_error(self):
         def fail():
-            with notification.emitted(self.context, self.rule(), 'delete'):
+            with notification.emit_around(self.context, self.rule(), 'delete'):
                 raise ValueError('no')
 
         self.assertRaises(ValueError, fail)
@@ -115,7 +115,7 @@ class NotificationTestCase(base.IronicTestCase):
         )
 
     def test_a_notification_has_no_secrets(self):
-        with notification.emitted(
+        with notification.emit_around(
             self.context, self.rule(sensitive=True), 'update'
         ):
             pass
@@ -135,7 +135,7 @@ class NotificationTestCase(base.IronicTestCase):
                 )
             )
 
-        with notification.emitted(
+        with notification.emit_around(
             self.context, self.rule(sensitive=True), 'update'
         ):
             pass
@@ -147,8 +147,8 @@ class NotificationTestCase(base.IronicTestCase):
     def test_nothing_is_told_unless_asked_for(self):
         self.config(notification_level=None)
 
-        with notification.emitted(self.context, self.rule(), 'create'):
+        with notification.emit_around(self.context, self.rule(), 'create'):
             pass
 
-        self.assertFalse(notification.enabled())
+        self.assertFalse(notification.is_enabled())
         self.assertEqual([], self.notifier.sent)

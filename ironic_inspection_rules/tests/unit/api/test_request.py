@@ -34,7 +34,7 @@ class BodyTestCase(base.TestCase):
         posted = webob.Request.blank('/', method='POST', body=body)
         posted.content_type = content_type
         with fixtures.MonkeyPatch('ironic.api.request', posted):
-            return request.body()
+            return request.parse_body()
 
     def test_a_member_that_is_there_twice_is_refused(self):
         for text, pointer in (
@@ -155,14 +155,14 @@ class LargeBodyTestCase(base.IronicTestCase):
             with fixtures.MonkeyPatch(
                 'ironic.api.request', webob.Request(environ)
             ):
-                read.append(request.body())
+                read.append(request.parse_body())
             return webob.Response()(environ, start_response)
 
         posted = webob.Request.blank(
             '/v1/inspection_rules', method='POST', body=body
         )
         posted.content_type = 'application/json'
-        posted.get_response(request.guard(app))
+        posted.get_response(request.check_body(app))
         return read[0]
 
     def parse_at_once(self):
@@ -299,7 +299,7 @@ class QueryTestCase(base.TestCase):
     def read(self, query, **parameters):
         got = webob.Request.blank(f'/?{query}')
         with fixtures.MonkeyPatch('ironic.api.request', got):
-            return request.query(parameters)
+            return request.parse_query(parameters)
 
     def test_values_are_converted_and_absent_ones_are_none(self):
         self.assertEqual(
@@ -322,8 +322,8 @@ class QueryTestCase(base.TestCase):
             exceptions.InvalidQuery,
             self.read,
             'c=2&a=x&b=1&b=2&sort_dir=up',
-            a=request.integer,
-            b=request.integer,
+            a=request.convert_integer,
+            b=request.convert_integer,
             sort_dir=request.SORT_DIR,
         )
         parts = (
@@ -343,7 +343,7 @@ class QueryTestCase(base.TestCase):
             ironic_exception.InvalidParameterValue,
             self.read,
             'marker=x',
-            marker=request.marker,
+            marker=request.convert_marker,
         )
 
     def test_only_the_first_unknown_ones_are_told_and_searched_for(self):
@@ -364,14 +364,16 @@ class QueryTestCase(base.TestCase):
         self.assertLess(len(str(exc)), 5000)
 
     def test_numbers_are_written_in_digits(self):
-        self.assertEqual({'a': -10}, self.read('a=-10', a=request.integer))
+        self.assertEqual(
+            {'a': -10}, self.read('a=-10', a=request.convert_integer)
+        )
         for text in ('1_0', '1%200', '%D9%A1', '', '9' * 5000, '1.0'):
             self.assertRaisesRegex(
                 exceptions.Invalid,
                 'Expected an integer for a',
                 self.read,
                 f'a={text}',
-                a=request.integer,
+                a=request.convert_integer,
             )
 
     def test_a_parameter_may_be_there_once(self):
@@ -393,14 +395,18 @@ class UUIDTestCase(base.TestCase):
             wanted.replace('-', ''),
             f'{{{wanted}}}',
         ):
-            self.assertEqual(wanted, request.rule_uuid(text))
+            self.assertEqual(wanted, request.convert_rule_uuid(text))
             # Some databases tell capitals apart.
-            self.assertEqual(wanted, request.uuid_of('a run')('uuid', text))
-            self.assertEqual(wanted, request.marker('marker', text))
+            self.assertEqual(
+                wanted, request.make_uuid_converter('a run')('uuid', text)
+            )
+            self.assertEqual(wanted, request.convert_marker('marker', text))
 
     def test_anything_else_is_invalid(self):
         for text in ('', 'nonsense', '0a1b2c3d', 'a' * 33):
-            self.assertRaises(exceptions.Invalid, request.rule_uuid, text)
+            self.assertRaises(
+                exceptions.Invalid, request.convert_rule_uuid, text
+            )
 
 
 class GuardTestCase(base.IronicTestCase):
@@ -419,14 +425,14 @@ class GuardTestCase(base.IronicTestCase):
 
         sent = webob.Request.blank(path, method='POST', body=body)
         sent.environ.update({'CONTENT_TYPE': content_type, **environ})
-        answer = sent.get_response(request.guard(app))
+        answer = sent.get_response(request.check_body(app))
         return answer.status_int, *read
 
     def refusal(self, body, content_type, path='/v1/rules'):
         """Return the reason why a body is refused."""
         sent = webob.Request.blank(path, method='POST', body=body)
         sent.environ['CONTENT_TYPE'] = content_type
-        answer = sent.get_response(request.guard(webob.Response()))
+        answer = sent.get_response(request.check_body(webob.Response()))
         self.assertEqual(413, answer.status_int)
         return answer.json['faultstring']
 

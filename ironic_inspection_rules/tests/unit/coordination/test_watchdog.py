@@ -39,13 +39,13 @@ class WatchedLoopTestCase(base.TestCase):
 
     def test_the_log_has_the_time_for_which_a_thread_hangs(self):
         self.now += 75.0
-        self.loop.look_after(60.0)
+        self.loop.restart_if_hung(60.0)
         self.assertIn('hangs for 75 seconds', self.log.output)
         self.assertEqual(1, self.loop.generation)
 
     def test_a_thread_within_its_limit_goes_on(self):
         self.now += 60.0
-        self.loop.look_after(60.0)
+        self.loop.restart_if_hung(60.0)
         self.assertEqual('', self.log.output)
         self.assertEqual(0, self.loop.generation)
 
@@ -99,7 +99,7 @@ class ThreadThatCannotStartTestCase(base.TestCase):
         self.rounds.acquire()
         self.can_start = False
         self.now += 75.0
-        self.loop.look_after(60.0)
+        self.loop.restart_if_hung(60.0)
         # The thread still hangs.
         self.loop.join()
 
@@ -109,13 +109,13 @@ class ThreadThatCannotStartTestCase(base.TestCase):
         self.can_start = False
         for _try in range(2):
             self.now += 75.0
-            self.loop.look_after(60.0)
+            self.loop.restart_if_hung(60.0)
         self.assertEqual((1, 1), (self.loop.generation, self.given_up))
         self.assertEqual(1, self.log.output.count('hangs for'))
 
         self.can_start = True
         self.now += 75.0
-        self.loop.look_after(60.0)
+        self.loop.restart_if_hung(60.0)
         self.rounds.acquire()
         self.assertEqual(1, self.loop.generation)
 
@@ -124,11 +124,11 @@ class ThreadThatCannotStartTestCase(base.TestCase):
         self.rounds.acquire()
         self.can_start = False
         self.now += 75.0
-        self.loop.look_after(60.0)
+        self.loop.restart_if_hung(60.0)
         self.can_start = True
         for _thread in range(2):
             self.now += 75.0
-            self.loop.look_after(60.0)
+            self.loop.restart_if_hung(60.0)
             self.rounds.acquire()
         self.assertEqual((2, 2), (self.loop.generation, self.given_up))
 

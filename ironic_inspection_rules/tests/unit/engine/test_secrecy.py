@@ -54,7 +54,7 @@ def does(op, *args, **fields):
 
 def told(outcome):
     """Return all that anybody is told of it."""
-    of_phase = phase_record.of_phase(
+    of_phase = phase_record.build(
         runner.PhaseOutcome(outcome.traces, outcome.error, outcome.audited), 0
     )
     summaries = [made.summary() for made in outcome.traces]

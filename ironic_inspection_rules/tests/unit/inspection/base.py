@@ -86,7 +86,7 @@ class GlueTestCase(base.IronicTestCase):
         counter = statistics.RuleCounter(self.counted.extend, period=3600)
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.inspection.rule_counter.counter',
+                'ironic_inspection_rules.inspection.rule_counter.get_counter',
                 lambda: counter,
             )
         )
@@ -122,7 +122,7 @@ class GlueTestCase(base.IronicTestCase):
 
     def count(self):
         """Return what was counted, by the UUID of the rule."""
-        rule_counter.counter().flush()
+        rule_counter.get_counter().flush()
         return {row['rule_uuid']: row for row in self.counted}
 
     def runs(self):

@@ -67,7 +67,7 @@ class RefusalTestCase(test_saving.SavingTestCase):
         """Return the error of a dry run, None if there is none."""
         rules = self.rules(operations)
         rules.refresh(self.context)
-        machine = facts.read(self.context, self.task.node, {}, {})
+        machine = facts.read_and_build(self.context, self.task.node, {}, {})
         outcome = evaluation.evaluate(
             {'main': rules.snapshot.plans['main']},
             machine,
@@ -181,7 +181,7 @@ class NodeTestCase(RefusalTestCase):
         rules.refresh(self.context)
         error = evaluation.evaluate(
             {'main': rules.snapshot.plans['main']},
-            facts.read(self.context, self.task.node, {}, {}),
+            facts.read_and_build(self.context, self.task.node, {}, {}),
             refuse=refusal.Refusals(self.context).find,
         ).error
         self.assertNotIn(UUID, str(error))
@@ -202,7 +202,7 @@ class NodeTestCase(RefusalTestCase):
             rules.refresh(self.context)
             error = evaluation.evaluate(
                 {'main': rules.snapshot.plans['main']},
-                facts.read(self.context, self.task.node, {}, {}),
+                facts.read_and_build(self.context, self.task.node, {}, {}),
                 refuse=refusal.Refusals(self.context).find,
             ).error
             real = self.assertRaises(

@@ -96,7 +96,7 @@ class CheckpointTestCase(base.GlueTestCase):
     def test_it_comes_after_the_node(self):
         # Who locks the rows in another order waits for others for ever.
         target = working_copy.WorkingCopy(
-            facts.read(self.task.context, self.task.node, {}, {})
+            facts.read_and_build(self.task.context, self.task.node, {}, {})
         )
         target.set('node', ('extra', 'a'), 1)
         seen = []

@@ -237,6 +237,6 @@ class DeclaredWritesTestCase(base.TestCase):
                     continue
                 left = at(effect, after)
                 self.assertTrue(
-                    data_path.same(effect.value, left),
+                    data_path.is_same(effect.value, left),
                     (action.written, effect, left),
                 )

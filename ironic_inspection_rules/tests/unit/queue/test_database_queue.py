@@ -264,7 +264,7 @@ class DatabaseQueueMixin:
     def test_a_clock_that_was_set_back_does_not_put_off_for_longer(self):
         self.put()
         got = self.queue.get('w1')
-        self.queue.retry(got, 20.0, 'locked', of_surroundings=True)
+        self.queue.retry(got, 20.0, 'locked', is_external=True)
         self.assertIsNone(self.queue.get('w1'))
         self.pass_time(-11)
         self.assertEqual(got.uuid, self.queue.get('w1').uuid)
@@ -280,7 +280,7 @@ class DatabaseQueueMixin:
         for failures in range(1, 4):
             got = self.queue.get('w1')
             self.queue.begin(got, state.PROCESSING)
-            self.queue.retry(got, 0, 'read only', of_surroundings=True)
+            self.queue.retry(got, 0, 'read only', is_external=True)
             found = self.queue.find(got.uuid)
             self.assertEqual(
                 (0, failures), (found.attempts, found.lock_failures)
@@ -336,7 +336,7 @@ class DatabaseQueueMixin:
 
     def test_new_data_have_the_whole_time_to_lock_the_node(self):
         node_uuid = self.put(mark='first').node_uuid
-        self.queue.retry(self.queue.get('w1'), 5, of_surroundings=True)
+        self.queue.retry(self.queue.get('w1'), 5, is_external=True)
         self.assertEqual(1, self.queue.find_open(node_uuid).lock_failures)
         self.put(mark='second')
         self.assertEqual(0, self.queue.find_open(node_uuid).lock_failures)

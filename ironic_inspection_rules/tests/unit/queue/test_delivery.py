@@ -13,10 +13,10 @@ from ironic_inspection_rules.db import lease as leases
 from ironic_inspection_rules.db import transaction
 from ironic_inspection_rules.queue import database_queue
 from ironic_inspection_rules.queue import delivery
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.tests.unit.queue import base
 
 ATTEMPTS = 3
@@ -208,7 +208,7 @@ class DeliveryTestCase(base.QueueTestCase):
             '(psycopg2.errors.UniqueViolation) duplicate key',
         ):
             self.assertFalse(
-                surroundings.are_to_blame(rolled_back(cause)), repr(cause)
+                external_error.is_external(rolled_back(cause)), repr(cause)
             )
 
     def test_a_request_is_given_back_when_the_database_is_there_again(self):

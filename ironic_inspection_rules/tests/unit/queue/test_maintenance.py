@@ -19,8 +19,8 @@ import sqlalchemy as sa
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.coordination import election
 from ironic_inspection_rules.coordination import watchdog
+from ironic_inspection_rules.db import lock_timeout
 from ironic_inspection_rules.db import models
-from ironic_inspection_rules.db import patience
 from ironic_inspection_rules.db import run
 from ironic_inspection_rules.db import unprocessed
 from ironic_inspection_rules.queue import attempt
@@ -278,13 +278,15 @@ class LeaderTasksTestCase(base.TestCase):
         short = []
 
         def task():
-            short.append(patience.is_short())
+            short.append(lock_timeout.is_shortened())
             self.rounds.release()
 
         self.run_tasks(task)
         self.election.win()
         self.wait(self.rounds)
-        self.assertEqual([True, False], [short[0], patience.is_short()])
+        self.assertEqual(
+            [True, False], [short[0], lock_timeout.is_shortened()]
+        )
 
     def test_who_does_not_lead_does_nothing(self):
         self.run_tasks(self.rounds.release)

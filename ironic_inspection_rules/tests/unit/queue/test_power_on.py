@@ -232,7 +232,7 @@ class PowerOnTestCase(glue.GlueTestCase):
 
         def pause(seconds):
             time.advance(seconds)
-            starter._dispatcher.look_after(limit)
+            starter._dispatcher.restart_if_hung(limit)
             return starter.pause(0)
 
         throttle = power_on.Throttle(

@@ -10,9 +10,9 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.inspection import inspection
 from ironic_inspection_rules.queue import attempt
 from ironic_inspection_rules.queue import database_queue
+from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import request as queue_request
 from ironic_inspection_rules.queue import state
-from ironic_inspection_rules.queue import surroundings
 from ironic_inspection_rules.tests.unit.inspection import base
 
 MARK = ('extend-attribute', ['/extra/marks', 'x'])
@@ -39,8 +39,8 @@ class DeliveryTestCase(base.GlueTestCase):
         try:
             for phase in phases:
                 phase(self.task, {}, self.plugin_data)
-        except surroundings.Abandoned as exc:
-            raise surroundings.as_exception(exc) from exc
+        except external_error.Abandoned as exc:
+            raise external_error.as_exception(exc) from exc
         finally:
             self.request = current.request
 

@@ -45,7 +45,7 @@ class LoadTestCase(TableFileTestCase):
         # It would not be found again.
         os.remove(rows)
         built = table_file.build(read.tables)
-        findings = lint.of_documents(
+        findings = lint.lint_documents(
             read.documents, registry.installed(), given_tables=read.tables
         )
         self.assertEqual([lint.UNUSED], [each.check for each in findings])

@@ -86,7 +86,7 @@ class YamlWritersTestCase(base.TestCase):
 
     def load(self, text):
         # A terminal would show it as it is.
-        self.assertEqual(text, escapes.escaped(text))
+        self.assertEqual(text, escapes.escape_text(text))
         pathlib.Path(self.path).write_text(text, encoding='utf-8')
         return list(document.load(self.path).entries)
 
@@ -157,7 +157,9 @@ class YamlWritersTestCase(base.TestCase):
                 {'object': 'node', 'op': 'add', 'path': error, 'value': value}
             ],
         }
-        expectation.dump(self.path, [expectation.Actual(machine, expected)])
+        expectation.dump(
+            self.path, [expectation.ActualOutcome(machine, expected)]
+        )
 
         self.assertEqual(
             {'machine.json': expected}, document.load_mapping(self.path)

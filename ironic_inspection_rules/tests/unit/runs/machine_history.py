@@ -194,7 +194,7 @@ class History:
             actions = self._fill(written, number, phase)
             outcome, roots = self._carry_out(written, before)
             phases[phase] = json.loads(
-                json.dumps(phase_record.of_phase(outcome, 0))
+                json.dumps(phase_record.build(outcome, 0))
             )
             places[phase] = recorded_rule.places_of(outcome)
             if actions is None:

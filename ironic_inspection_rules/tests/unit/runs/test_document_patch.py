@@ -28,8 +28,8 @@ class PatchTestCase(base.TestCase):
         kept = copy.deepcopy(before)
         patch = document_patch.between(before, after)
         made = document_patch.apply(before, patch)
-        self.assertTrue(data_path.same(after, made), (before, after, made))
-        self.assertTrue(data_path.same(kept, before))
+        self.assertTrue(data_path.is_same(after, made), (before, after, made))
+        self.assertTrue(data_path.is_same(kept, before))
         return patch
 
     @hypothesis.given(VALUES, VALUES)

@@ -41,7 +41,7 @@ class RecordTestCase(base.TestCase):
         outcome = runner.PhaseOutcome((rule_trace,))
         if fields.get('mode') == 'audit':
             outcome = runner.PhaseOutcome((), audited=(rule_trace,))
-        return phase_record.of_phase(outcome, 1)
+        return phase_record.build(outcome, 1)
 
     def test_secrets_are_hidden_that_rules_may_see(self):
         made = self.record(
@@ -108,7 +108,7 @@ class RecordTestCase(base.TestCase):
 
     def written(self, *actions):
         """Make the record of a rule that runs after another one."""
-        return phase_record.of_phase(self.run_actions(*actions), 0)['rules'][1]
+        return phase_record.build(self.run_actions(*actions), 0)['rules'][1]
 
     def test_items_of_lists_are_told_by_their_index(self):
         made = self.written(
@@ -159,7 +159,7 @@ class RecordTestCase(base.TestCase):
             ('set-port-attribute', ['p', '/extra/a', 1]),
             sensitive=True,
         )
-        made = phase_record.of_phase(outcome, 0)['rules'][1]
+        made = phase_record.build(outcome, 0)['rules'][1]
         self.assertEqual(
             {'uuid': made['uuid'], 'matched': True, 'withheld': True}, made
         )
@@ -178,7 +178,7 @@ class RecordTestCase(base.TestCase):
         self.assertIs(True, self.record()['saved'])
         run = recorder.RunRecorder(recorder.INSPECTION)
         outcome = runner.PhaseOutcome(())
-        run.phases['main'] = phase_record.of_phase(outcome, 1)
+        run.phases['main'] = phase_record.build(outcome, 1)
         self.assertIs(True, run.phases['main']['saved'])
         error = exceptions.RuleError('a', 'a', 'set-attribute', None)
         run.note_error('main', error, raised_by_saving=False)

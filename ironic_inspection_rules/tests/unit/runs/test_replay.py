@@ -76,7 +76,7 @@ class ReplayTestCase(base.TestCase):
             target = working_copy.WorkingCopy(facts)
             outcome = runner.run(plans[phase], target, facts.scope, keep=True)
             error = outcome.error
-            document['phases'][phase] = phase_record.of_phase(outcome, 0.5)
+            document['phases'][phase] = phase_record.build(outcome, 0.5)
             document['facts'][phase] = {
                 'node': facts.node,
                 'ports': list(facts.ports),
@@ -99,18 +99,22 @@ class ReplayTestCase(base.TestCase):
             facts = evaluation.facts_after_phase(facts, target, outcome, phase)
         return json.loads(json.dumps({**document, **changed}))
 
-    def past(self, document, previous=None):
-        return replay.Past(copy.deepcopy(document), lambda: previous)
+    def kept_inspection(self, document, previous=None):
+        return replay.KeptInspection(copy.deepcopy(document), lambda: previous)
 
     def again(self, document, *rules):
-        return self.past(document).repeat(self.plans(*rules), budget.BY_PHASE)
+        return self.kept_inspection(document).repeat(
+            self.plans(*rules), budget.BY_PHASE
+        )
 
     def otherwise(self, before, after):
-        past = self.past(self.keep(*before))
-        base_ends, told = past.repeat(self.plans(*before), budget.BY_PHASE)
+        kept_inspection = self.kept_inspection(self.keep(*before))
+        base_ends, told = kept_inspection.repeat(
+            self.plans(*before), budget.BY_PHASE
+        )
         self.assertIsNone(told)
         return replay.compare(
-            past, base_ends, self.plans(*after), budget.BY_PHASE
+            kept_inspection, base_ends, self.plans(*after), budget.BY_PHASE
         )
 
     def test_the_same_rules_do_the_same(self):
@@ -273,7 +277,7 @@ class ReplayTestCase(base.TestCase):
             ({'phases': {}}, 'phase "main"'),
         ):
             error = self.assertRaises(
-                replay.Incomparable, self.past, self.keep(**changed)
+                replay.Incomparable, self.kept_inspection, self.keep(**changed)
             )
             self.assertIn(reason, str(error))
 
@@ -281,18 +285,24 @@ class ReplayTestCase(base.TestCase):
         document = self.keep()
         plans = self.plans(rule(A, '/extra/a', '{previous.inventory.x}'))
         error = self.assertRaises(
-            replay.Incomparable, self.past(document).facts, 'main', plans
+            replay.Incomparable,
+            self.kept_inspection(document).facts,
+            'main',
+            plans,
         )
         self.assertIn('stored before', str(error))
-        past = self.past(document, {'inventory': {'x': 5}})
-        self.assertIsNone(past.facts('main', self.plans()).previous)
+        kept_inspection = self.kept_inspection(
+            document, {'inventory': {'x': 5}}
+        )
+        self.assertIsNone(kept_inspection.facts('main', self.plans()).previous)
         for _each in range(2):
             self.assertEqual(
-                {'inventory': {'x': 5}}, past.facts('main', plans).previous
+                {'inventory': {'x': 5}},
+                kept_inspection.facts('main', plans).previous,
             )
 
     def test_what_it_was_is_told(self):
-        past = self.past(
+        kept_inspection = self.kept_inspection(
             self.keep(
                 rule(A, '/extra/a', 1, 'preprocess'),
                 rule(B, '/extra/b', 1),
@@ -300,10 +310,11 @@ class ReplayTestCase(base.TestCase):
             )
         )
         self.assertEqual(
-            {'result': 'ok', 'error': None, 'matched': [A, B]}, past.ending
+            {'result': 'ok', 'error': None, 'matched': [A, B]},
+            kept_inspection.ending,
         )
-        self.assertEqual(['preprocess', 'main'], past.phases)
-        self.assertEqual(3, past.revision('main'))
+        self.assertEqual(['preprocess', 'main'], kept_inspection.phases)
+        self.assertEqual(3, kept_inspection.revision('main'))
 
     def test_other_rules_leave_a_machine_otherwise(self):
         found = self.otherwise(

@@ -65,18 +65,18 @@ class OverlapTestCase(base.TestCase):
 
 class SameTestCase(base.TestCase):
     def test_types_count_at_any_depth(self):
-        self.assertFalse(data_path.same([{'a': 1}], [{'a': True}]))
-        self.assertFalse(data_path.same([{'a': 1}], [{'a': 1.0}]))
-        self.assertTrue(data_path.same([{'a': 1}], [{'a': 1}]))
+        self.assertFalse(data_path.is_same([{'a': 1}], [{'a': True}]))
+        self.assertFalse(data_path.is_same([{'a': 1}], [{'a': 1.0}]))
+        self.assertTrue(data_path.is_same([{'a': 1}], [{'a': 1}]))
 
     def test_the_order_of_keys_does_not(self):
-        self.assertTrue(data_path.same({'a': 1, 'b': 2}, {'b': 2, 'a': 1}))
+        self.assertTrue(data_path.is_same({'a': 1, 'b': 2}, {'b': 2, 'a': 1}))
 
     def test_any_depth_is_fine(self):
         one, other = [], []
         for _level in range(20_000):
             one, other = [one], [other]
-        self.assertTrue(data_path.same(one, other))
+        self.assertTrue(data_path.is_same(one, other))
         while one:
             one, other = one.pop(), other.pop()
 
@@ -85,26 +85,28 @@ class SameTestCase(base.TestCase):
     def test_what_is_the_same_has_one_identity(self, one, other):
         for each in (other, copy.deepcopy(one)):
             self.assertEqual(
-                data_path.same(one, each),
-                data_path.identity(one) == data_path.identity(each),
+                data_path.is_same(one, each),
+                data_path.hashable_key(one) == data_path.hashable_key(each),
             )
 
     def test_zero_is_the_same_with_either_sign(self):
-        self.assertEqual(data_path.identity([0.0]), data_path.identity([-0.0]))
+        self.assertEqual(
+            data_path.hashable_key([0.0]), data_path.hashable_key([-0.0])
+        )
 
     def test_numbers_that_a_machine_chose_are_told_apart_quickly(self):
         modulus = 2**61 - 1
         self.assertEqual(hash(modulus), hash(2 * modulus))
         self.assertNotEqual(
-            hash(data_path.identity(modulus)),
-            hash(data_path.identity(2 * modulus)),
+            hash(data_path.hashable_key(modulus)),
+            hash(data_path.hashable_key(2 * modulus)),
         )
 
     @fuzz.settings
     @hypothesis.given(fuzz.json_values)
     def test_a_value_is_the_same_as_its_copy(self, value):
         hypothesis.assume('nan' not in repr(value))
-        self.assertTrue(data_path.same(value, copy.deepcopy(value)))
+        self.assertTrue(data_path.is_same(value, copy.deepcopy(value)))
 
 
 class WalkTestCase(base.TestCase):

@@ -18,7 +18,9 @@ class RenderingTestCase(base.TestCase):
         self.assertNotEqual(rendering.Missing('a'), 'a')
 
     def test_only_what_is_missing_is_another_value(self):
-        value = rendering.OrElse(template.compile_value('{node.a}'), 'x')
+        value = rendering.TemplateWithDefault(
+            template.compile_value('{node.a}'), 'x'
+        )
         for node, rendered in (({}, 'x'), ({'a': None}, None), ({'a': 0}, 0)):
             self.assertEqual(
                 rendered, value.render(budget.View({'node': node}))

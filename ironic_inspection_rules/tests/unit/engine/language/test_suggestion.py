@@ -31,19 +31,19 @@ class UnknownTestCase(base.TestCase):
     def test_the_nearest_is_suggested(self):
         self.assertEqual(
             'unknown op "contain"; did you mean "contains"?',
-            suggestion.unknown('op', 'contain', ['eq', 'contains']),
+            suggestion.unknown_message('op', 'contain', ['eq', 'contains']),
         )
 
     def test_or_else_all(self):
         self.assertEqual(
             'unknown op "xyz"; known: eq, matches',
-            suggestion.unknown('op', 'xyz', ['matches', 'eq']),
+            suggestion.unknown_message('op', 'xyz', ['matches', 'eq']),
         )
 
     def test_but_not_where_they_are_too_many(self):
         self.assertEqual(
             'unknown trait "xyz"',
-            suggestion.unknown(
+            suggestion.unknown_message(
                 'trait', 'xyz', [f'HW_{number}' for number in range(400)]
             ),
         )
@@ -52,25 +52,27 @@ class UnknownTestCase(base.TestCase):
         known = [f'HW_{number:02}' for number in range(40)]
         self.assertEqual(
             f'unknown trait "x"; known: {", ".join(known)}',
-            suggestion.unknown('trait', 'x', known),
+            suggestion.unknown_message('trait', 'x', known),
         )
         self.assertEqual(
             'unknown trait "x"',
-            suggestion.unknown('trait', 'x', [*known, 'HW_40']),
+            suggestion.unknown_message('trait', 'x', [*known, 'HW_40']),
         )
 
     def test_eighty_letters_are_shown(self):
         self.assertEqual(
             'unknown op "' + 'x' * 80 + '"',
-            suggestion.unknown('op', 'x' * 80, []),
+            suggestion.unknown_message('op', 'x' * 80, []),
         )
         self.assertEqual(
             'unknown op "' + 'x' * 80 + '…"',
-            suggestion.unknown('op', 'x' * 81, []),
+            suggestion.unknown_message('op', 'x' * 81, []),
         )
 
     def test_a_long_name_is_cut(self):
-        self.assertLess(len(suggestion.unknown('op', 'x' * 10000, [])), 120)
+        self.assertLess(
+            len(suggestion.unknown_message('op', 'x' * 10000, [])), 120
+        )
 
 
 class SlipTestCase(base.TestCase):
@@ -113,7 +115,8 @@ class SlipTestCase(base.TestCase):
 class NotOneOfTestCase(base.TestCase):
     def test_the_value_is_told(self):
         self.assertEqual(
-            'must be one of a, b, not 5', suggestion.not_one_of(5, ['a', 'b'])
+            'must be one of a, b, not 5',
+            suggestion.choice_message(5, ['a', 'b']),
         )
         for value, shown in (
             (None, 'null'),
@@ -123,9 +126,9 @@ class NotOneOfTestCase(base.TestCase):
         ):
             self.assertEqual(
                 f'must be one of a, b, not {shown}',
-                suggestion.not_one_of(value, ['a', 'b']),
+                suggestion.choice_message(value, ['a', 'b']),
             )
         self.assertEqual(
             'must be one of a, b, not a mapping',
-            suggestion.not_one_of({}, ['a', 'b']),
+            suggestion.choice_message({}, ['a', 'b']),
         )

@@ -77,7 +77,7 @@ class TextCacheTestCase(base.TestCase):
 
 class EqualTextsTestCase(base.TestCase):
     def test_equal_texts_become_one(self):
-        texts = text_cache.EqualTexts()
+        texts = text_cache.TextInterner()
         first, second = (
             json.loads('{"rack": "rack 1", "unit": 1, "x": []}')
             for _number in range(2)
@@ -89,7 +89,7 @@ class EqualTextsTestCase(base.TestCase):
         self.assertIs(made['rack'], other['rack'])
 
     def test_many_texts_stay_what_they_are(self):
-        texts = text_cache.EqualTexts()
+        texts = text_cache.TextInterner()
         rows = [
             {'n': f'{number % 7000}', 'm': number} for number in range(20_000)
         ]

@@ -321,12 +321,12 @@ class TerminalTestCase(base.TestCase):
             [
                 name
                 for name, each in commands().items()
-                if not issubclass(each, command.Guarded)
+                if not issubclass(each, command.CommandBase)
             ],
         )
 
     def test_a_list_of_whatever_library_is_guarded(self):
-        class Listed(command.Guarded, shipped.Lister):
+        class Listed(command.CommandBase, shipped.Lister):
             def take_action(self, parsed_args):
                 return ('Name',), [(HOSTILE,)]
 

@@ -18,7 +18,7 @@ class MarkdownTestCase(base.TestCase):
                     ('+```', '+````', '+<img src=x>'),
                 )
             ],
-            {machine_diff.SameTreatment('ok', 'ok', ('+ `',)): ['[a](b)']},
+            {machine_diff.ComparisonResult('ok', 'ok', ('+ `',)): ['[a](b)']},
             1,
         )
         self.assertIn('changed: ``` @all `x` ``y`` # head ```\n', text)
@@ -43,7 +43,7 @@ class MarkdownTestCase(base.TestCase):
             diff_text.as_markdown(
                 [],
                 {
-                    machine_diff.SameTreatment('ok', 'ok', ('+ x',)): list(
+                    machine_diff.ComparisonResult('ok', 'ok', ('+ x',)): list(
                         '0123456789'
                     )
                 },

@@ -51,7 +51,7 @@ class ActualTestCase(files.FilesTestCase):
         rules = machine_test.load_rules(
             [self.write('rules.yaml', RULE % sensitive)]
         )
-        return expectation.actual(
+        return expectation.build_actual_outcome(
             machine_test.run(
                 self.write('m.json', files.INVENTORY),
                 machine_test.compile_rules(rules),
@@ -73,7 +73,7 @@ class ActualTestCase(files.FilesTestCase):
             ]
         )
         machine = self.write('m.json', files.INVENTORY)
-        actual = expectation.actual(
+        actual = expectation.build_actual_outcome(
             machine_test.run(
                 machine,
                 machine_test.compile_rules(rules),
@@ -101,7 +101,7 @@ class ActualTestCase(files.FilesTestCase):
 
     def test_an_error_leaves_the_file_and_no_other(self):
         def machines():
-            yield expectation.Actual(
+            yield expectation.ActualOutcome(
                 self.write('m.json', files.INVENTORY), {'result': 'ok'}
             )
             raise exceptions.InvalidDocument('broken.json', 'no JSON')
@@ -124,7 +124,7 @@ class ActualTestCase(files.FilesTestCase):
             [(_name, text)] = expectation.compare(
                 path,
                 expectation.load(path),
-                [expectation.Actual(machine, actual)],
+                [expectation.ActualOutcome(machine, actual)],
             )
             self.assertEqual(
                 lines,

@@ -289,21 +289,21 @@ class ExpectationTestCase(MachinesTestCase):
             for _name, text in expectation.compare(
                 self.path,
                 expectation.load(self.path),
-                map(expectation.actual, trials),
+                map(expectation.build_actual_outcome, trials),
             )
             if text
         ]
 
     def test_what_was_written_is_met(self):
         made = self.dell()
-        expectation.dump(self.path, [expectation.actual(made)])
+        expectation.dump(self.path, [expectation.build_actual_outcome(made)])
         self.assertEqual(
             [('m/a.json', '')],
             list(
                 expectation.compare(
                     self.path,
                     expectation.load(self.path),
-                    [expectation.actual(made)],
+                    [expectation.build_actual_outcome(made)],
                 )
             ),
         )

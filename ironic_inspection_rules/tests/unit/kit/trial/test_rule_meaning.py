@@ -15,7 +15,7 @@ ACTION = '{op: log, args: [x]}'
 
 class RuleMeaningTestCase(base.TestCase):
     def of(self, conditions='', actions=ACTION, fields=''):
-        return rule_meaning.of(
+        return rule_meaning.compute(
             file_rule.parse(
                 yaml.safe_load(
                     f'{{conditions: [{conditions}], actions: [{actions}], '
@@ -26,7 +26,7 @@ class RuleMeaningTestCase(base.TestCase):
         )
 
     def is_same(self, one, other):
-        return path.same(self.of(**one), self.of(**other))
+        return path.is_same(self.of(**one), self.of(**other))
 
     def assert_conditions(self, same, *conditions):
         for other in conditions[1:]:

@@ -335,7 +335,7 @@ class WhatRanTestCase(base.TestCase):
             written, _rules, machines = self.generate(seed)
             for tried in machines:
                 kept = json.loads(
-                    json.dumps(phase_record.of_phase(tried.kept, 0))
+                    json.dumps(phase_record.build(tried.kept, 0))
                 )
                 by_uuid = {
                     rule['uuid']: (kind, rule)

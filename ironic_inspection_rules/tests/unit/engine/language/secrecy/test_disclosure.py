@@ -25,8 +25,8 @@ class RuleTestCase(base.TestCase):
         self.assertTrue(disclosure.disclose_rule(SENSITIVE).sensitive)
 
     def test_its_label_is_its_uuid_alone(self):
-        self.assertEqual('u (about)', disclosure.label(OPEN))
-        self.assertEqual('u', disclosure.label(SENSITIVE))
+        self.assertEqual('u (about)', disclosure.rule_label(OPEN))
+        self.assertEqual('u', disclosure.rule_label(SENSITIVE))
 
     def test_another_text_stands_for_one_about_its_content(self):
         self.assertEqual('a', disclosure.disclose_text(OPEN, 'a', 'b'))
@@ -43,8 +43,10 @@ class RuleTestCase(base.TestCase):
             {'uuid': 'u', 'withheld': True, 'part': 1},
             disclosure.disclose_entry(SENSITIVE, self.fail, part=1),
         )
-        self.assertEqual({}, disclosure.mark(OPEN))
-        self.assertEqual({'withheld': True}, disclosure.mark(SENSITIVE))
+        self.assertEqual({}, disclosure.withheld_mark(OPEN))
+        self.assertEqual(
+            {'withheld': True}, disclosure.withheld_mark(SENSITIVE)
+        )
 
     def test_an_error_has_neither_reason_nor_cause(self):
         for exc in (
@@ -82,10 +84,12 @@ class DataTestCase(base.TestCase):
     def test_secrets_are_masked_by_their_names(self):
         self.assertEqual(
             {'password': '******', 'a': 1},
-            disclosure.data({'password': 'x', 'a': 1}),
+            disclosure.mask_data({'password': 'x', 'a': 1}),
         )
-        self.assertEqual('******', disclosure.value_at(('password',), 'x'))
-        self.assertEqual('x', disclosure.value_at(('a',), 'x'))
+        self.assertEqual(
+            '******', disclosure.mask_value_at(('password',), 'x')
+        )
+        self.assertEqual('x', disclosure.mask_value_at(('a',), 'x'))
 
     def test_an_operation_with_a_secret_shows_its_op(self):
         for args in (
@@ -96,10 +100,10 @@ class DataTestCase(base.TestCase):
         ):
             self.assertEqual(
                 {'op': 'o', 'args': '******'},
-                disclosure.operation({'op': 'o', 'args': args}),
+                disclosure.mask_operation({'op': 'o', 'args': args}),
             )
         written = {'op': 'o', 'args': ['/extra/a', 'x'], 'loop': [1]}
-        self.assertIs(written, disclosure.operation(written))
+        self.assertIs(written, disclosure.mask_operation(written))
 
     def test_an_action_with_a_list_of_arguments_shows_no_secret(self):
         for op, args in (
@@ -116,7 +120,8 @@ class DataTestCase(base.TestCase):
                 written = {'op': op, 'args': args}
                 self.assertTrue(disclosure.has_secrets(written))
                 self.assertEqual(
-                    {'op': op, 'args': '******'}, disclosure.operation(written)
+                    {'op': op, 'args': '******'},
+                    disclosure.mask_operation(written),
                 )
         for op, args in (
             ('set-attribute', ['/extra/a', 'x', 'y']),

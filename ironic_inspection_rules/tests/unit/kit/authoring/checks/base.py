@@ -12,7 +12,7 @@ class CheckTestCase(files.FilesTestCase):
     def rules(self, text):
         """Read rules as the checks have them."""
         return [
-            checked_rule.of(rule, registry.installed())
+            checked_rule.build(rule, registry.installed())
             for rule in file_rule.load(self.write('rules.yaml', text))
         ]
 

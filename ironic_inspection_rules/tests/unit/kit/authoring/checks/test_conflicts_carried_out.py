@@ -120,7 +120,7 @@ class CarriedOutTestCase(base.CheckTestCase):
     def differ(self, mine, theirs):
         """Return whether two values are written to one place."""
         return any(
-            not data_path.same(mine[place], theirs[place])
+            not data_path.is_same(mine[place], theirs[place])
             for place in mine.keys() & theirs.keys()
         )
 

@@ -32,7 +32,7 @@ class CheckTestCase(files.FilesTestCase):
 
     def check_file(self, path):
         rules = [
-            checked_rule.of(rule, self.ops) for rule in file_rule.load(path)
+            checked_rule.build(rule, self.ops) for rule in file_rule.load(path)
         ]
         own = frozenset(
             effects.names_of_plugin_data(
@@ -165,7 +165,7 @@ class CheckTestCase(files.FilesTestCase):
     def notes(self, field, target=inventory_fields.ANY):
         path = self.write('rules.yaml', RULE.format(field, 'null'))
         (rule,) = (
-            checked_rule.of(each, self.ops) for each in file_rule.load(path)
+            checked_rule.build(each, self.ops) for each in file_rule.load(path)
         )
         return [
             message
@@ -259,7 +259,7 @@ class CheckTestCase(files.FilesTestCase):
             found = list(
                 inventory.check_order(
                     [
-                        checked_rule.of(rule, self.ops)
+                        checked_rule.build(rule, self.ops)
                         for rule in file_rule.load(path)
                     ]
                 )
@@ -322,7 +322,7 @@ class CheckTestCase(files.FilesTestCase):
             (rule,) = file_rule.load(path)
             found = list(
                 inventory.check(
-                    checked_rule.of(rule, self.ops), frozenset(), target
+                    checked_rule.build(rule, self.ops), frozenset(), target
                 )
             )
             self.assertEqual(count, len(found), field)

@@ -44,7 +44,7 @@ class TyposTestCase(files.FilesTestCase):
                 found.update(
                     steps
                     for _pointer, _text, steps in inventory.fields(
-                        checked_rule.of(rule, self.ops)
+                        checked_rule.build(rule, self.ops)
                     )
                 )
         return sorted(found)

@@ -16,7 +16,7 @@ from ironic_inspection_rules.tests.unit import base
 class FormsTestCase(base.TestCase):
     def setUp(self):
         super().setUp()
-        self.forms = form.Forms(b'a key')
+        self.forms = form.FormReplacer(b'a key')
 
     def test_a_mac_keeps_its_vendor_however_it_is_written(self):
         made = self.forms.replace_octets('AC:1F:6B:12:34:56')
@@ -197,7 +197,7 @@ class FormsTestCase(base.TestCase):
         strategies.sampled_from(['a0', '7', 'x.y', 'Q-3', 'ab']),
     )
     def test_short_names_never_become_one(self, key, like):
-        forms = form.Forms(key)
+        forms = form.FormReplacer(key)
         names = [
             f'{letter}{digit}'
             for letter in ('', *'abcdefgh')
@@ -209,12 +209,12 @@ class FormsTestCase(base.TestCase):
         self.assertEqual(len(names), len(set(made.values())))
         for name in names:
             self.assertNotEqual(name, made[name])
-        self.assertEqual(made['a0'], form.Forms(key).text('a0'))
+        self.assertEqual(made['a0'], form.FormReplacer(key).text('a0'))
 
     def test_another_key_gives_other_names(self):
         self.assertNotEqual(
             self.forms.text('SN-12345678'),
-            form.Forms(b'other').text('SN-12345678'),
+            form.FormReplacer(b'other').text('SN-12345678'),
         )
 
     def test_neighbours_do_not_look_like_neighbours(self):

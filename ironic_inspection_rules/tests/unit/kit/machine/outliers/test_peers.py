@@ -435,7 +435,7 @@ class PeersTestCase(base.TestCase):
 
 class SharedTestCase(base.TestCase):
     def draw(self, machine):
-        return sketch.draw(
+        return sketch.build(
             'm', views.Facts(machine['inventory'], machine['plugin_data']), ()
         )
 
@@ -443,9 +443,9 @@ class SharedTestCase(base.TestCase):
         first, second = plain(1), plain(2)
         with_dimms(first, ['A1', 'A2'])
         with_dimms(second, ['A1', 'A3'])
-        shared = sketch.Shared()
-        [one] = shared.share(self.draw(first)).parts
-        [other] = shared.share(self.draw(second)).parts
+        shared = sketch.SketchInterner()
+        [one] = shared.intern(self.draw(first)).parts
+        [other] = shared.intern(self.draw(second)).parts
         self.assertEqual('A1', one.items[0][0])
         self.assertIs(one.items[0], other.items[0])
 
@@ -456,10 +456,10 @@ class SharedTestCase(base.TestCase):
                 'flags': ['aes', 'avx'],
                 'architecture': text,
             }
-        shared = sketch.Shared()
+        shared = sketch.SketchInterner()
         flags = []
         for machine in (first, second):
-            for section in shared.share(self.draw(machine)).sections:
+            for section in shared.intern(self.draw(machine)).sections:
                 flags += [
                     field
                     for field in section[1]

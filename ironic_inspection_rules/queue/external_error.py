@@ -2,7 +2,7 @@
 
 """Recognizes errors that are not the fault of an inspection request.
 
-Such an error comes from the *surroundings* of the request: the database, the
+Such an error is *external*: it comes from the database, the
 message broker, the coordination service, the lock of the node, or a lack of
 threads. For example, the database is restarted, or another process has locked
 the node. The request is then tried again later, and the interrupted attempt
@@ -29,7 +29,7 @@ class Abandoned(BaseException):
     """
 
 
-_ERRORS_OF_SURROUNDINGS: tuple[type[BaseException], ...] = (
+_EXTERNAL_ERRORS: tuple[type[BaseException], ...] = (
     exceptions.NodeBusy,
     exceptions.TemporaryFailure,
     exceptions.Stopping,
@@ -110,15 +110,15 @@ _POSTGRESQL_OUTAGES = frozenset(
 """The classes of psycopg2 for the codes of PostgreSQL above."""
 
 
-def are_to_blame(exc: BaseException | None) -> bool:
-    """Return whether an error or one of its causes is of the surroundings.
+def is_external(exc: BaseException | None) -> bool:
+    """Return whether an error or one of its causes is external.
 
-    The surroundings are the database, the message broker, the coordination
-    service, the lock of the node, and threads.
+    External errors come from the database, the message broker, the
+    coordination service, the lock of the node, and threads.
 
     :param exc: the error; None for no error.
     """
-    return any(_is_of_surroundings(error) for error in chain(exc))
+    return any(_is_itself_external(error) for error in chain(exc))
 
 
 def chain(exc: BaseException | None) -> Iterator[BaseException]:
@@ -141,14 +141,14 @@ def chain(exc: BaseException | None) -> Iterator[BaseException]:
 def as_temporary_failure(exc: BaseException) -> exceptions.TemporaryFailure:
     """Return the error with which to end an attempt.
 
-    * An error of the surroundings or of the database becomes a
+    * An external error or an error of the database becomes a
       TemporaryFailure, after which the attempt does not count.
-    * For any other error, only one of its causes is of the surroundings. It
+    * For any other error, only one of its causes is external. It
       becomes a DoubtfulFailure, after which the attempt counts.
 
-    :param exc: an error for which :func:`are_to_blame` is true.
+    :param exc: an error for which :func:`is_external` is true.
     """
-    if _is_of_surroundings(exc) or isinstance(exc, _ERRORS_OF_DATABASE):
+    if _is_itself_external(exc) or isinstance(exc, _ERRORS_OF_DATABASE):
         return exceptions.TemporaryFailure(str(exc))
     # For example, a hook has handled an error of the database and has raised
     # an error of its own. It may do so every time, so the attempts must count,
@@ -159,8 +159,8 @@ def as_temporary_failure(exc: BaseException) -> exceptions.TemporaryFailure:
 def as_exception(abandoned: Abandoned) -> Exception:
     """Return the Exception that was the cause of an Abandoned error.
 
-    :returns: LeaseLost if this was the cause. Any other cause is an error of
-        the surroundings, and is returned as a TemporaryFailure, see
+    :returns: LeaseLost if this was the cause. Any other cause is an external
+        error, and is returned as a TemporaryFailure, see
         :func:`as_temporary_failure`.
     """
     cause = abandoned.__cause__ or abandoned
@@ -169,13 +169,13 @@ def as_exception(abandoned: Abandoned) -> Exception:
     return as_temporary_failure(cause)
 
 
-def _is_of_surroundings(exc: BaseException) -> bool:
-    """Return whether an error itself is of the surroundings.
+def _is_itself_external(exc: BaseException) -> bool:
+    """Return whether an error itself is external.
 
     The causes of the error are not looked at. The error is recognized by its
     type, by the code that the database gave it, or by its text.
     """
-    if isinstance(exc, _ERRORS_OF_SURROUNDINGS):
+    if isinstance(exc, _EXTERNAL_ERRORS):
         return True
     if _code(exc) in _CODES_OF_OUTAGES:
         return True

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find slips in compared values: case, notation, units and patterns.
+"""Find mistakes in compared values: case, notation, units and patterns.
 
-A slip is a value that a field never has, because its author probably meant
+A mistake is a value that a field never has, because its author probably meant
 another value. For example, in ``eq: ["{inventory.cpu.architecture}", amd64]``
-the value ``amd64`` is a slip, because machines report ``x86_64``. The intended
-value (``meant``) is ``x86_64``.
+the value ``amd64`` is a mistake, because machines report ``x86_64``. The
+intended value (``meant``) is ``x86_64``.
 
 The kind of a field is the type of its value, e.g. ``number``. The relation of
 the field to the value is the name of a condition, e.g. ``eq`` or ``lt``. The
-functions ``_find_…`` return None if they find no slip.
+functions ``_find_…`` return None if they find no mistake.
 """
 
 import re
@@ -76,22 +76,22 @@ class ComparedField(typing.NamedTuple):
         return self.value.steps or ()
 
 
-class Slip(typing.NamedTuple):
+class ValueMistake(typing.NamedTuple):
     """A mistake in a value, and the intended value if that is clear."""
 
     message: str
     meant: typing.Any = None
 
     @classmethod
-    def of(
+    def about_field(
         cls,
         text: str,
         compared_field: ComparedField,
         *,
         meant: typing.Any = None,
         **values: typing.Any,
-    ) -> 'Slip':
-        """Return a slip whose message names the field.
+    ) -> 'ValueMistake':
+        """Return a mistake whose message names the field.
 
         :param text: the message with placeholders: ``%(field)s`` for the
             field, ``%(meant)s`` for the intended value, and others.
@@ -107,15 +107,15 @@ class Slip(typing.NamedTuple):
         return cls(message, meant)
 
 
-def of_value(
+def find_in_value(
     compared_field: ComparedField, relation: str, value: typing.Any
-) -> Slip | None:
-    """Find the slip in a value with which a field is compared.
+) -> ValueMistake | None:
+    """Find the mistake in a value with which a field is compared.
 
     No machine has this value in the field, e.g. ``amd64`` as the architecture,
     so the author probably meant another value. If all possible values of the
-    field are known, any other value is a slip. If not, the slip depends on the
-    type of the value: a text, a list or a number.
+    field are known, any other value is a mistake. If not, the mistake depends
+    on the type of the value: a text, a list or a number.
 
     :param relation: the relation of the field to the value, e.g. ``eq``.
     """
@@ -129,32 +129,32 @@ def of_value(
         is_value = facts.Fact('', 'eq', value)
         if any(facts.may_be(choice, is_value) for choice in choices):
             return None
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is never %(value)s; it is %(all)s'),
             compared_field,
             value=value,
             all=_(' or ').join(map(str, choices)),
         )
     if isinstance(value, str):
-        return _find_slip_in_text(compared_field, relation, value)
+        return _find_mistake_in_text(compared_field, relation, value)
     if isinstance(value, list):
         may_be_list = kind in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
             return None
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is no list, and never equal to one; use one-of'),
             compared_field,
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         # Booleans and mappings are not checked.
         return None
-    return _find_slip_in_number(compared_field, relation, value)
+    return _find_mistake_in_number(compared_field, relation, value)
 
 
-def _find_slip_in_number(
+def _find_mistake_in_number(
     compared_field: ComparedField, relation: str, value: float
-) -> Slip | None:
-    """Find the first slip in a number with which a field is compared.
+) -> ValueMistake | None:
+    """Find the first mistake in a number with which a field is compared.
 
     The field is a list, a mapping or a text, or has another unit. For example,
     ``{…disks}`` is never 2; the author means ``{…disks | length}``.
@@ -168,7 +168,7 @@ def _find_slip_in_number(
             and compared_field.value.steps is not None
         )
         if is_item:
-            return Slip.of(
+            return ValueMistake.about_field(
                 _(
                     '{%(field)s} is the item that has it, a mapping, and '
                     "never %(value)s; write {… | map(attribute='…') | min}, "
@@ -177,7 +177,7 @@ def _find_slip_in_number(
                 compared_field,
                 value=value,
             )
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is a %(kind)s, and never %(value)s; '
                 'did you mean {%(field)s | length}?'
@@ -186,13 +186,13 @@ def _find_slip_in_number(
             kind=kind,
             value=value,
         )
-    slip = _find_wrong_unit(compared_field, value) or version(
+    mistake = _find_wrong_unit(compared_field, value) or find_in_version(
         compared_field.steps, relation, value
     )
-    if slip is not None:
-        return slip
+    if mistake is not None:
+        return mistake
     if relation in _ORDER_RELATIONS and _is_text(compared_field):
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is text, which has no order with %(value)s'),
             compared_field,
             value=value,
@@ -212,10 +212,10 @@ def _is_text(compared_field: ComparedField) -> bool:
     return compared_field.steps[-1] in known_values.TEXT_FIELDS
 
 
-def _find_slip_in_text(
+def _find_mistake_in_text(
     compared_field: ComparedField, relation: str, value: str
-) -> Slip | None:
-    """Find the first slip in a text with which a field is compared.
+) -> ValueMistake | None:
+    """Find the first mistake in a text with which a field is compared.
 
     The text has another type than the field, is a regular expression, or is
     not written in the way in which machines report it, e.g. a MAC address in
@@ -223,23 +223,23 @@ def _find_slip_in_text(
     """
     kind = compared_field.value.type
     if kind == 'boolean' and value:
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is true or false, never the text "%(value)s"'),
             compared_field,
             meant=_BOOLEAN_OF_WORD.get(value.lower()),
             value=value,
         )
     if kind in field_value.SEQUENCES and value:
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is a %(kind)s, never the text "%(value)s"'),
             compared_field,
             kind=kind,
             value=value,
         )
-    if kind == 'number' and facts.number(value) is None:
+    if kind == 'number' and facts.as_number(value) is None:
         return _find_text_for_number(compared_field, relation, value)
     if relation in _EQUALITY_RELATIONS and _SIGNS_OF_REGEX.search(value):
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '"%(value)s" is compared as it is written; for a '
                 'regular expression use matches or contains'
@@ -251,19 +251,19 @@ def _find_slip_in_text(
         _find_wrong_form(compared_field, value)
         or _find_wrong_mac(compared_field, value)
         or _find_wrong_word(compared_field, value)
-        or version(compared_field.steps, relation, value)
+        or find_in_version(compared_field.steps, relation, value)
     )
 
 
 def _find_text_for_number(
     compared_field: ComparedField, relation: str, value: str
-) -> Slip | None:
-    """Find the slip in a text with which a number is compared, e.g. "262,144".
+) -> ValueMistake | None:
+    """Find the mistake in text with which a number is compared: "262,144".
 
     :param relation: the relation of the field to the text, e.g. ``eq``.
     """
     if _GROUPED_DIGITS.fullmatch(value):
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is a number, and "%(value)s" is no '
                 'number; did you mean %(meant)s?'
@@ -276,7 +276,7 @@ def _find_text_for_number(
         # shape.check_units() reports a text such as "8 GB".
         return None
     if relation in _EQUALITY_RELATIONS or relation in _ORDER_RELATIONS:
-        return Slip.of(
+        return ValueMistake.about_field(
             _('{%(field)s} is a number, never the text "%(value)s"'),
             compared_field,
             value=value,
@@ -284,8 +284,10 @@ def _find_text_for_number(
     return None
 
 
-def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a value that a field never has because of a filter.
+def _find_wrong_form(
+    compared_field: ComparedField, value: str
+) -> ValueMistake | None:
+    """Find the mistake in a value that a field never has because of a filter.
 
     For example, ``{… | lower}`` is never "Dell".
     """
@@ -297,7 +299,7 @@ def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
     if form in (field_value.DATE, field_value.TIME) and (
         not _ISO_DATE.fullmatch(value)
     ):
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is a date as ISO 8601 has it, such as '
                 '2022-12-31, never "%(value)s"'
@@ -310,12 +312,12 @@ def _find_wrong_form(compared_field: ComparedField, value: str) -> Slip | None:
 
 def _slip_of_letter_case(
     compared_field: ComparedField, value: str, meant: str
-) -> Slip:
-    """Return the slip in a value whose letters have the wrong case.
+) -> ValueMistake:
+    """Return the mistake in a value whose letters have the wrong case.
 
     It is not corrected automatically, because the filter may be the mistake.
     """
-    slip = Slip.of(
+    mistake = ValueMistake.about_field(
         _(
             '{%(field)s} has no letters in the case of '
             '"%(value)s"; did you mean "%(meant)s"?'
@@ -324,7 +326,7 @@ def _slip_of_letter_case(
         meant=meant,
         value=value,
     )
-    return slip._replace(meant=None)
+    return mistake._replace(meant=None)
 
 
 def is_mac(steps: field_value.Steps | None) -> bool:
@@ -339,8 +341,10 @@ def is_mac(steps: field_value.Steps | None) -> bool:
     return steps[-1] in ('mac_address', 'bmc_mac')
 
 
-def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a MAC address such as ``52-54-00-12-34-56``.
+def _find_wrong_mac(
+    compared_field: ComparedField, value: str
+) -> ValueMistake | None:
+    """Find the mistake in a MAC address such as ``52-54-00-12-34-56``.
 
     Machines report the address as ``52:54:00:12:34:56``.
     """
@@ -349,7 +353,7 @@ def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
     meant = value.lower().replace('-', ':')
     if meant == value:
         return None
-    return Slip.of(
+    return ValueMistake.about_field(
         _(
             '{%(field)s} is in lower case with colons, never '
             '"%(value)s"; did you mean "%(meant)s"?'
@@ -360,8 +364,10 @@ def _find_wrong_mac(compared_field: ComparedField, value: str) -> Slip | None:
     )
 
 
-def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
-    """Find the slip in a word for which machines report another word.
+def _find_wrong_word(
+    compared_field: ComparedField, value: str
+) -> ValueMistake | None:
+    """Find the mistake in a word for which machines report another word.
 
     For example, they report ``x86_64`` instead of ``amd64``.
     """
@@ -372,7 +378,7 @@ def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
         return None
     for word, names in other_names.items():
         if value.lower() in (word, *names):
-            return Slip.of(
+            return ValueMistake.about_field(
                 _(
                     '{%(field)s} is never "%(value)s"; did you mean '
                     '"%(meant)s"?'
@@ -384,10 +390,10 @@ def _find_wrong_word(compared_field: ComparedField, value: str) -> Slip | None:
     return None
 
 
-def version(
+def find_in_version(
     steps: field_value.Steps, relation: str, value: typing.Any
-) -> Slip | None:
-    """Find the slip if versions are compared as text or numbers.
+) -> ValueMistake | None:
+    """Find the mistake if versions are compared as text or numbers.
 
     An example is ``lt`` on a field whose name contains "version".
 
@@ -398,11 +404,11 @@ def version(
         return None
     if relation not in _ORDER_RELATIONS:
         return None
-    # A text that is not a version may be a word. Any number is a slip: 2.10 is
-    # the number 2.1, which is less than 2.9.
+    # A text that is not a version may be a word. Any number is a mistake: 2.10
+    # is the number 2.1, which is less than 2.9.
     if isinstance(value, str) and not _VERSION.fullmatch(value):
         return None
-    return Slip(
+    return ValueMistake(
         _(
             'versions are not in order as text or numbers: 2.10 is '
             'above 2.9; use version-%s'
@@ -413,8 +419,8 @@ def version(
 
 def _find_wrong_unit(
     compared_field: ComparedField, value: float
-) -> Slip | None:
-    """Find the slip in a number that has another unit than the field.
+) -> ValueMistake | None:
+    """Find the mistake in a number that has another unit than the field.
 
     The size of the number shows this, e.g. 64 for memory in MiB. Sizes of
     memory and disks, frequencies of processors and speeds of networks are
@@ -427,7 +433,7 @@ def _find_wrong_unit(
     is_of_inspection = steps[0] in ('inventory', 'plugin_data')
     is_in_bytes = name in ('size', 'total') and is_of_inspection
     if is_in_bytes and 0 < value < known_values.SMALLEST_BYTES:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is in bytes; did you mean %(gib)d, '
                 'which is %(value)s GiB?'
@@ -437,7 +443,7 @@ def _find_wrong_unit(
             gib=value * 2**30,
         )
     if name == 'physical_mb' and value in known_values.USUAL_GIBIBYTES:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is in MiB; did you mean %(mib)d, which '
                 'is %(value)s GiB?'
@@ -447,7 +453,7 @@ def _find_wrong_unit(
             mib=value * 1024,
         )
     if name == 'physical_mb' and value >= known_values.LARGEST_MEBIBYTES:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is in MiB, of which %(value)s are '
                 "hardly any machine's"
@@ -456,7 +462,7 @@ def _find_wrong_unit(
             value=value,
         )
     if name == 'frequency' and 0 < value < known_values.SLOWEST_MHZ:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is in MHz; did you mean %(mhz)d, which '
                 'is %(value)s GHz?'
@@ -466,7 +472,7 @@ def _find_wrong_unit(
             mhz=value * 1000,
         )
     if name == 'speed_mbps' and value in known_values.USUAL_GIGABITS:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is in Mbit/s; did you mean %(mbit)d, '
                 'which is %(value)s Gbit/s?'
@@ -478,10 +484,10 @@ def _find_wrong_unit(
     return None
 
 
-def of_pattern(
+def find_in_pattern(
     compared_field: ComparedField, regex: str, whole: bool
-) -> Slip | None:
-    """Find the first slip in a regular expression for a field.
+) -> ValueMistake | None:
+    """Find the first mistake in a regular expression for a field.
 
     It matches no machine, or something that the author did not mean:
 
@@ -493,19 +499,19 @@ def of_pattern(
 
     :param whole: whether it must match the whole value, as in ``matches``.
     """
-    slip = _find_unmatched_words(compared_field, regex)
-    if slip is not None:
-        return slip
+    mistake = _find_unmatched_words(compared_field, regex)
+    if mistake is not None:
+        return mistake
     if re.fullmatch(r'\^?[\w -]+\$?', regex):
         # The expression is a plain word, e.g. "DELL", which {… | lower} never
         # is.
-        slip = _find_wrong_form(compared_field, regex)
-        if slip is not None:
-            return slip
+        mistake = _find_wrong_form(compared_field, regex)
+        if mistake is not None:
+            return mistake
     if is_mac(compared_field.steps) and _PART_OF_MAC.fullmatch(regex):
         meant = regex.lower().replace('-', ':')
         if meant != regex:
-            return Slip.of(
+            return ValueMistake.about_field(
                 _(
                     '{%(field)s} is in lower case with colons, and '
                     '"%(regex)s" matches none; did you mean '
@@ -517,7 +523,7 @@ def of_pattern(
             )
     slashes = _REGEX_IN_SLASHES.fullmatch(regex)
     if slashes:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 'a slash is text, and no letters follow a regular '
                 'expression; did you mean "%(meant)s"?'
@@ -526,7 +532,7 @@ def of_pattern(
             meant=f'(?i){slashes[1]}',
         )
     if whole and _WORD_WITH_STAR.fullmatch(regex):
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 'the star in "%(regex)s" repeats the letter before '
                 'it; did you mean "%(meant)s"?'
@@ -540,8 +546,8 @@ def of_pattern(
 
 def _find_unmatched_words(
     compared_field: ComparedField, regex: str
-) -> Slip | None:
-    """Find the slip in an expression that matches no word of a field.
+) -> ValueMistake | None:
+    """Find the mistake in an expression that matches no word of a field.
 
     All words of such a field are known. For example, ``^amd`` matches no
     architecture.
@@ -556,7 +562,7 @@ def _find_unmatched_words(
         flags = re.IGNORECASE
     if any(re.search(plain, word, flags) for word in words):
         return None
-    return Slip.of(
+    return ValueMistake.about_field(
         _('{%(field)s} is one of %(words)s, and none matches "%(regex)s"'),
         compared_field,
         regex=regex,
@@ -566,7 +572,7 @@ def _find_unmatched_words(
 
 def _find_literal_parentheses(
     compared_field: ComparedField, regex: str
-) -> Slip | None:
+) -> ValueMistake | None:
     """Find parentheses without backslashes that are probably part of the text.
 
     The author of "CPU (2 cores)" means "CPU \\(2 cores\\)". Without the
@@ -584,7 +590,7 @@ def _find_literal_parentheses(
     before = regex[: parentheses.start()]
     after = regex[parentheses.end() :]
     meant = rf'{before}\({inside}\){after}'
-    return Slip.of(
+    return ValueMistake.about_field(
         _(
             'the parentheses in "%(regex)s" make a group and '
             'match none in the text; did you mean '
@@ -596,8 +602,10 @@ def _find_literal_parentheses(
     )
 
 
-def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
-    """Find the slip if ``is-true`` or ``is-false`` holds for no machine.
+def find_in_truth_test(
+    compared_field: ComparedField, op: str
+) -> ValueMistake | None:
+    """Find the mistake if ``is-true`` or ``is-false`` holds for no machine.
 
     Lists and mappings are neither true nor false, and texts in the inventory
     are never "yes" or "true".
@@ -606,7 +614,7 @@ def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
     """
     kind = compared_field.value.type
     if kind in field_value.SEQUENCES:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is a %(kind)s, which is never true and '
                 'never false; use is-empty'
@@ -616,7 +624,7 @@ def of_truth(compared_field: ComparedField, op: str) -> Slip | None:
         )
     is_of_inventory = compared_field.steps[:1] == ('inventory',)
     if op == 'is-true' and kind == 'text' and is_of_inventory:
-        return Slip.of(
+        return ValueMistake.about_field(
             _(
                 '{%(field)s} is text that is never "yes" or "true"; '
                 'compare it with eq, or use !is-empty'

@@ -5,11 +5,12 @@
 The leader of the inspection workers runs its tasks one after another. By
 default, a task could wait for a locked row for 50 seconds in MySQL and forever
 in PostgreSQL, and delay all other tasks. The leader therefore runs its tasks
-inside ``with patience.short():``, where a statement waits for one second.
+inside ``with lock_timeout.shortened():``, where a statement waits for one
+second.
 
 Some transactions of these tasks are Ironic's own, and Ironic's objects have no
-parameter for the limit. Therefore :func:`set_patience` sets it whenever the
-database engine begins a transaction. SQLite has no row locks.
+parameter for the limit. Therefore :func:`set_lock_timeout` sets it whenever
+the database engine begins a transaction. SQLite has no row locks.
 """
 
 from collections.abc import Iterator
@@ -23,44 +24,44 @@ _SHORT_LIMIT = 1
 _ORIGINAL_LIMIT = 'lock_wait_of_session'
 """The key of ``connection.info`` for the original limit of a MySQL session."""
 
-_IS_SHORT: contextvars.ContextVar[bool] = contextvars.ContextVar(
+_IS_SHORTENED: contextvars.ContextVar[bool] = contextvars.ContextVar(
     'is_short', default=False
 )
 
 
 @contextlib.contextmanager
-def short() -> Iterator[None]:
+def shortened() -> Iterator[None]:
     """Limit how long this thread waits for locked rows in the ``with`` block.
 
     A transaction that begins in the block and waits longer than a second
     fails with a database error. This has no effect unless
-    :func:`set_patience` listens to the database engine.
+    :func:`set_lock_timeout` listens to the database engine.
     """
-    token = _IS_SHORT.set(True)
+    token = _IS_SHORTENED.set(True)
     try:
         yield
     finally:
-        _IS_SHORT.reset(token)
+        _IS_SHORTENED.reset(token)
 
 
-def is_short() -> bool:
-    """Return whether this thread is inside a ``with short():`` block."""
-    return _IS_SHORT.get()
+def is_shortened() -> bool:
+    """Return whether this thread is inside a ``with shortened():`` block."""
+    return _IS_SHORTENED.get()
 
 
-def set_patience(connection: Any) -> None:
+def set_lock_timeout(connection: Any) -> None:
     """Set the limit for locked rows on a connection that begins a transaction.
 
-    Inside ``with short():`` the limit is one second, otherwise the original
-    limit of the database. SQLAlchemy calls this at the beginning of every
-    transaction in PostgreSQL, MySQL and MariaDB, because
+    Inside ``with shortened():`` the limit is one second, otherwise the
+    original limit of the database. SQLAlchemy calls this at the beginning of
+    every transaction in PostgreSQL, MySQL and MariaDB, because
     :func:`.transaction.limit_waits` has registered it for the event ``begin``.
 
     :param connection: the connection on which the transaction begins.
     """
     if connection.dialect.name != 'postgresql':
-        _set_patience_of_mysql(connection)
-    elif is_short():
+        _set_lock_timeout_of_mysql(connection)
+    elif is_shortened():
         # LOCAL ends the setting together with the transaction, so nothing has
         # to be restored.
         connection.exec_driver_sql(
@@ -68,14 +69,14 @@ def set_patience(connection: Any) -> None:
         )
 
 
-def _set_patience_of_mysql(connection: Any) -> None:
+def _set_lock_timeout_of_mysql(connection: Any) -> None:
     """Set or restore the limit of a session of MySQL or MariaDB, if needed.
 
     The setting stays on the connection after the transaction, and the next
     transaction may belong to another thread, which wants another limit.
     """
     has_short_limit = _ORIGINAL_LIMIT in connection.info
-    if has_short_limit == is_short():
+    if has_short_limit == is_shortened():
         return
     if has_short_limit:
         seconds = connection.info.pop(_ORIGINAL_LIMIT)

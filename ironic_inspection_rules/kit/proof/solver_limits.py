@@ -68,14 +68,14 @@ _REASON_BY_WORDS = {
 """What has ended a check, by the words of the solver for it."""
 
 
-class GivenUp(Exception):
+class SolverGaveUp(Exception):
     """The solver cannot decide; the message says why."""
 
 
 class _StepsElsewhere:
     """Counts the steps in the contexts of all solvers of :func:`new_solver`.
 
-    :func:`steps_taken` adds them to the steps of the main context.
+    :func:`count_steps` adds them to the steps of the main context.
     """
 
     taken = 0
@@ -99,7 +99,7 @@ def add(solver: z3.Solver, formula: logic.Formula) -> None:
     solver.add(formula.translate(solver.ctx))
 
 
-def steps_taken(counter: z3.Solver) -> int:
+def count_steps(counter: z3.Solver) -> int:
     """Return how many steps all solvers have taken since the program began.
 
     To measure a check, use the difference of the counts before and after it.
@@ -140,7 +140,8 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         unknown, at a limit or for its reasons → GivenUp, with the reason
 
     :param assumed: formulas that must hold for this check as well.
-    :raises: :class:`GivenUp` if the solver cannot decide within the limit.
+    :raises: :class:`SolverGaveUp` if the solver cannot decide within the
+        limit.
     :raises: KeyboardInterrupt if a user has interrupted the program.
     """
     limit.set_on(solver)
@@ -176,7 +177,7 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
         # The solver says "canceled" for both limits, which is read as the
         # limit of time. The steps are used up, so their limit ended the check.
         reason = STEPS
-    raise GivenUp(reason)
+    raise SolverGaveUp(reason)
 
 
 def reason_of(error: z3.Z3Exception) -> str | None:

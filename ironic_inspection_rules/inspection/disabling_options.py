@@ -61,7 +61,7 @@ _NO_RULES = 'no-inspect'
 """The inspect interface of nodes that are not inspected."""
 
 
-def problems(conducts: bool = True) -> Iterator[str]:
+def list_warnings(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every value that keeps rules from running.
 
     :param conducts: whether a conductor has this configuration.
@@ -73,8 +73,8 @@ def problems(conducts: bool = True) -> Iterator[str]:
 def disabling_values(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
-    This is faster than :func:`problems`, which reads all configuration files
-    again.
+    This is faster than :func:`list_warnings`, which reads all configuration
+    files again.
 
     :param conducts: whether a conductor has this configuration.
     """
@@ -217,7 +217,7 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
                 continue
             resembles_hook = suggestion.find_nearest(name, known) is not None
             if conducts or resembles_hook:
-                yield f'[{group}]{option}: ' + suggestion.unknown(
+                yield f'[{group}]{option}: ' + suggestion.unknown_message(
                     _('hook'), name, known
                 )
 
@@ -230,7 +230,7 @@ def near_middleware() -> Iterator[str]:
     installed = _list_installed('ironic.api.middleware')
     for name in CONF.api.middleware:
         if name not in installed and config_file.is_near_plugin(name):
-            yield '[api]middleware: ' + suggestion.unknown(
+            yield '[api]middleware: ' + suggestion.unknown_message(
                 _('middleware'), name, (PLUGIN,)
             )
 
@@ -312,7 +312,7 @@ def enabled_by_conductors() -> set[str]:
     ``no-inspect`` is left out, because no rules run with it. The set is empty
     in an API without a database.
     """
-    if not storage.is_here():
+    if not storage.has_database():
         return set()
     database = ironic_db.get_instance()
     # The keys of this mapping are the hardware types of running conductors.
@@ -350,7 +350,7 @@ def _suggest_pattern(interfaces: list[str]) -> str:
     )
 
 
-def of_node(interface: str | None) -> Iterator[str]:
+def list_reasons_for_node(interface: str | None) -> Iterator[str]:
     """Yield the reasons why no rules may run in inspections of a node.
 
     :param interface: the inspect interface of the node.
@@ -364,7 +364,7 @@ def of_node(interface: str | None) -> Iterator[str]:
             'interface': interface,
             'value': CONF.inspection_rules.supported_interfaces,
         }
-    yield from problems(start.is_all_in_one())
+    yield from list_warnings(start.is_all_in_one())
 
 
 def unused_scope() -> Iterator[str]:

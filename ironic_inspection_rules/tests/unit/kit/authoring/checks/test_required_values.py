@@ -9,7 +9,7 @@ import tracemalloc
 from oslotest import base
 
 from ironic_inspection_rules.kit.authoring.checks import facts
-from ironic_inspection_rules.kit.authoring.checks import wanted_values
+from ironic_inspection_rules.kit.authoring.checks import required_values
 
 FIELDS = ('/node/a', '/node/b')
 COMPARISONS = ('eq', 'ne', 'lt', 'le', 'gt', 'ge')
@@ -19,7 +19,7 @@ TEXTS = ('a', 'b', 'ba', 'c')
 
 def wanted_of(facts_of_rule):
     """Return what a rule wants whose conditions state these facts."""
-    wanted = wanted_values.WantedValues()
+    wanted = required_values.RequiredValues()
     for fact in facts_of_rule:
         wanted.add(fact, '')
     return wanted
@@ -38,7 +38,7 @@ def make_fact(choose):
 class PairsThatMayMeetTestCase(base.BaseTestCase):
     def pairs(self, *facts_of_rules):
         wanted = list(map(wanted_of, facts_of_rules))
-        return list(wanted_values.pairs_that_may_meet(wanted))
+        return list(required_values.pairs_that_may_meet(wanted))
 
     def test_pairs_that_are_left_out_exclude_each_other(self):
         choose = random.Random(0)
@@ -109,10 +109,10 @@ class PairsThatMayMeetTestCase(base.BaseTestCase):
     def test_fields_of_other_vars_are_other_fields(self):
         wanted = []
         for value, own_vars in ((1, '{"a": 1}'), (2, '{"a": 2}')):
-            wanted.append(wanted_values.WantedValues())
+            wanted.append(required_values.RequiredValues())
             wanted[-1].add(facts.Fact('/vars/a', 'eq', value), own_vars)
         self.assertEqual(
-            [(0, 1)], list(wanted_values.pairs_that_may_meet(wanted))
+            [(0, 1)], list(required_values.pairs_that_may_meet(wanted))
         )
 
     def test_rules_that_all_agree_take_little_memory(self):
@@ -124,7 +124,7 @@ class PairsThatMayMeetTestCase(base.BaseTestCase):
         wanted = [wanted_of(stated)] * 400
         tracemalloc.start()
         self.addCleanup(tracemalloc.stop)
-        number = sum(1 for _ in wanted_values.pairs_that_may_meet(wanted))
+        number = sum(1 for _ in required_values.pairs_that_may_meet(wanted))
         _current, peak = tracemalloc.get_traced_memory()
         self.assertEqual(400 * 399 // 2, number)
         self.assertLess(peak, 1_000_000)

@@ -13,7 +13,7 @@ from ironic_inspection_rules import conf
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules import hook
 from ironic_inspection_rules.api import install
-from ironic_inspection_rules.inspection import switches
+from ironic_inspection_rules.inspection import disabling_options
 from ironic_inspection_rules.tests import guide
 from ironic_inspection_rules.tests.unit import base
 from ironic_inspection_rules.tests.unit.inspection import base as glue
@@ -80,7 +80,7 @@ class SwitchesTestCase(base.IronicTestCase):
             default_config_dirs=[],
         )
         conf.register_opts(CONF)
-        return list(switches.problems())
+        return list(disabling_options.list_warnings())
 
     def one(self, changes, *parts):
         """Check that one thing is said, with these parts."""
@@ -135,7 +135,7 @@ class NamesTestCase(SwitchesTestCase):
             )
 
     def test_hooks_with_a_name_near_the_plugin_s(self):
-        for name in (*switches.NEAR_NAMES, 'inspection-ruels'):
+        for name in (*disabling_options.NEAR_NAMES, 'inspection-ruels'):
             self.one(
                 {'inspector': {'hooks': f'$default_hooks,{name}'}},
                 f'[inspector]hooks: unknown hook "{name}"',
@@ -197,7 +197,7 @@ class NamesTestCase(SwitchesTestCase):
         )
 
     def test_middleware_with_a_name_near_the_plugin_s(self):
-        for name in (*switches.NEAR_NAMES, 'inspection-ruels'):
+        for name in (*disabling_options.NEAR_NAMES, 'inspection-ruels'):
             self.one(
                 {'api': {'middleware': name}},
                 f'[api]middleware: unknown middleware "{name}"',
@@ -256,8 +256,10 @@ class InterfacesTestCase(SwitchesTestCase):
 
     def test_a_node_with_another_interface(self):
         self.assertEqual([], self.read({}))
-        self.assertEqual([], list(switches.of_node('agent')))
-        (said,) = switches.of_node('no-inspect')
+        self.assertEqual(
+            [], list(disabling_options.list_reasons_for_node('agent'))
+        )
+        (said,) = disabling_options.list_reasons_for_node('no-inspect')
         self.assertIn('no-inspect', said)
         self.assertIn('supported_interfaces', said)
 
@@ -277,7 +279,7 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.config(group='inspection_rules', supported_interfaces='^agent$')
 
     def said(self):
-        return list(switches.disabling_values(conducts=False))
+        return list(disabling_options.disabling_values(conducts=False))
 
     def register(self, *interfaces):
         database = ironic_db.get_instance()
@@ -303,8 +305,10 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
     def test_interfaces_are_those_of_conductors(self):
         self.register('no-inspect', 'agent')
         self.assertEqual([], self.said())
-        self.assertEqual([], list(switches.of_node('agent')))
-        self.assertEqual(2, len(list(switches.disabling_values())))
+        self.assertEqual(
+            [], list(disabling_options.list_reasons_for_node('agent'))
+        )
+        self.assertEqual(2, len(list(disabling_options.disabling_values())))
 
     def test_interfaces_of_no_conductor_are_told(self):
         self.register('no-inspect', 'redfish')
@@ -317,7 +321,8 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.config(group='inspector', hooks='ports,zzz,inspection-rules')
         self.assertEqual([], self.said())
         self.assertIn(
-            'unknown hook "zzz"', ' '.join(switches.disabling_values())
+            'unknown hook "zzz"',
+            ' '.join(disabling_options.disabling_values()),
         )
         self.config(group='inspector', hooks='ports,prots,inspection-rules')
         self.assertIn('did you mean "ports"?', ' '.join(self.said()))
@@ -380,7 +385,7 @@ class FilesTestCase(SwitchesTestCase):
             )
 
     def test_an_option_of_any_of_our_sections_in_default(self):
-        for group, names in conf.option_names(CONF).items():
+        for group, names in conf.list_option_names(CONF).items():
             for name in names:
                 self.one(
                     {'DEFAULT': {name: '1'}},
@@ -447,7 +452,7 @@ class NearNameTestCase(SwitchesTestCase):
                 name, _equals, value = line.partition(' = ')
                 if value.endswith(target):
                     names.add(name)
-            self.assertEqual(switches.NEAR_NAMES, names)
+            self.assertEqual(disabling_options.NEAR_NAMES, names)
 
     def test_a_hook(self):
         self.read({'inspector': {'hooks': '$default_hooks,inspection_rules'}})
@@ -473,7 +478,7 @@ class NearNameTestCase(SwitchesTestCase):
 class UnusedScopeTestCase(glue.GlueTestCase):
     def said(self, scope):
         self.config(group='inspection_rules', default_scope=scope)
-        return ' '.join(switches.unused_scope())
+        return ' '.join(disabling_options.unused_scope())
 
     def test_a_default_scope_that_no_node_has(self):
         self.task.node.properties = {'inspection_scope': 'rack-1'}

@@ -9,8 +9,8 @@ stands for the items: with ``loop: "{inventory.disks}"``, the field
 (:data:`MEMBER`) stands for any item.
 
 A field with filters may read several places. Each of them is one
-:class:`Use`: ``{inventory.disks | max('size')}`` uses the disks, and the size
-of each disk.
+:class:`FieldUse`: ``{inventory.disks | max('size')}`` uses the disks, and the
+size of each disk.
 """
 
 import dataclasses
@@ -47,7 +47,7 @@ class KnownLoopItem:
     values: tuple[typing.Any, ...] | None = None
 
 
-class Use(typing.NamedTuple):
+class FieldUse(typing.NamedTuple):
     """One use of a field.
 
     :param pointer: the place in the rule.
@@ -99,11 +99,13 @@ class MissingStep(typing.NamedTuple):
     names: list[str] | None
 
 
-def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
+def list_fields(
+    rule: checked_rule.CheckedRule,
+) -> typing.Iterator[FieldInRule]:
     """Yield all fields of a rule as they are written.
 
     A field in the argument of a filter is part of the field with the filter,
-    so it is not yielded itself, but :func:`uses` yields it.
+    so it is not yielded itself, but :func:`list_uses` yields it.
     """
     for name, value in rule.rule.vars.items():
         for field in interpolation.fields(value):
@@ -112,10 +114,10 @@ def fields(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldInRule]:
         yield from _list_fields_of(operation, None)
 
 
-def uses(rule: checked_rule.CheckedRule) -> typing.Iterator[Use]:
+def list_uses(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldUse]:
     """Yield each use of a field over a name, including filters and loops."""
-    for written in fields(rule):
-        yield from of_field(*written)
+    for written in list_fields(rule):
+        yield from list_uses_of_field(*written)
 
 
 def _list_fields_of(
@@ -140,7 +142,9 @@ def _list_fields_of(
         yield from _list_fields_of(inner, item)
 
 
-def items(rule: checked_rule.CheckedRule) -> dict[str, KnownLoopItem | None]:
+def known_items(
+    rule: checked_rule.CheckedRule,
+) -> dict[str, KnownLoopItem | None]:
     """Return what is known about the items that operations see.
 
     In a loop over ``{inventory.disks}``, an operation sees the item at
@@ -167,7 +171,7 @@ def _add_items(
         _add_items(by_pointer, inner, item)
 
 
-def value_of(
+def known_value(
     field: interpolation.Field,
     item: KnownLoopItem | None,
     own_vars: typing.Mapping[str, typing.Any],
@@ -188,9 +192,9 @@ def value_of(
     if field.root == interpolation.ITEM and item is not None:
         literal_items = item.values
     if field.root == model.VARS:
-        value = field_value.of_vars(field.steps, own_vars)
+        value = field_value.build_from_vars(field.steps, own_vars)
     elif literal_items is not None:
-        value = field_value.of_literals(literal_items, field.steps)
+        value = field_value.build_from_literals(literal_items, field.steps)
     else:
         value = _look_up(field.root, field.steps, item)
     return _apply_filters(value, field)
@@ -205,7 +209,7 @@ def _look_up(
     :param item: the item of the loop around the field. Its steps replace the
         root ``item``.
     """
-    use = Use('', '', (root, *steps), item)
+    use = FieldUse('', '', (root, *steps), item)
     return field_value.FieldValue(steps=use.from_roots)
 
 
@@ -243,9 +247,9 @@ def _find_item_inside(
     return KnownLoopItem(steps=value.items)
 
 
-def of_field(
+def list_uses_of_field(
     pointer: str, field: interpolation.Field, item: KnownLoopItem | None = None
-) -> typing.Iterator[Use]:
+) -> typing.Iterator[FieldUse]:
     """Yield the data that one field uses, by their steps.
 
     The path of the field comes first, followed by the data that its filters
@@ -256,23 +260,23 @@ def of_field(
     if field.root is None:
         # The text of the field is not a path.
         return
-    use = Use(pointer, field.text, (field.root, *field.steps), item)
+    use = FieldUse(pointer, field.text, (field.root, *field.steps), item)
     yield use
     value = field_value.FieldValue(steps=use.from_roots)
     for call in field.filters:
         arguments = [argument for _name, argument in call.arguments]
         for _path, inner in data_path.walk(arguments):
             if isinstance(inner, interpolation.Field):
-                yield from of_field(pointer, inner, item)
+                yield from list_uses_of_field(pointer, inner, item)
         attribute = field_value.attribute_of(call)
         if attribute and value.items is not None:
-            yield Use(pointer, field.text, (*value.items, *attribute))
+            yield FieldUse(pointer, field.text, (*value.items, *attribute))
         value = value.result_of(call, attribute)
         if call.name == _GET and value.steps is not None:
-            yield Use(pointer, field.text, value.steps)
+            yield FieldUse(pointer, field.text, value.steps)
 
 
-def lacking(use: Use) -> MissingStep | None:
+def find_missing_step(use: FieldUse) -> MissingStep | None:
     """Find a step of a field that no literal item of the loop has.
 
     The field is then missing on every machine.

@@ -14,10 +14,10 @@ from ironic_inspection_rules.tests.unit import base
 try:
     import z3
 
-    from ironic_inspection_rules.kit.proof import effort
     from ironic_inspection_rules.kit.proof import logic
     from ironic_inspection_rules.kit.proof import question
     from ironic_inspection_rules.kit.proof import search
+    from ironic_inspection_rules.kit.proof import solver_limits
     from ironic_inspection_rules.tests.simulation.proof import leisure
 except ImportError as exc:
     raise unittest.SkipTest('needs z3-solver') from exc
@@ -55,11 +55,11 @@ class EffortTestCase(base.TestCase):
 
     def test_steps_are_counted(self):
         solver = z3.Solver()
-        before = effort.steps_taken(solver)
+        before = solver_limits.count_steps(solver)
         number = z3.Int('number')
         solver.add(number * number == 1369, number > 0)
         self.assertEqual(z3.sat, solver.check())
-        self.assertLess(before, effort.steps_taken(solver))
+        self.assertLess(before, solver_limits.count_steps(solver))
 
 
 class EarlierWorkTestCase(base.TestCase):
@@ -75,7 +75,7 @@ class EarlierWorkTestCase(base.TestCase):
         :returns: the proof, and all that its solvers were asked.
         """
         asked = []
-        can_hold = effort.can_hold
+        can_hold = solver_limits.can_hold
 
         def noted(solver, limit, *assumed):
             asked.append((solver.sexpr(), *map(str, assumed)))
@@ -92,7 +92,7 @@ class EarlierWorkTestCase(base.TestCase):
             },
             registry.installed(),
         )
-        with mock.patch.object(effort, 'can_hold', noted):
+        with mock.patch.object(solver_limits, 'can_hold', noted):
             proof = question.Proof([rule], leisure.SECONDS)
             list(proof.answers([question.DEAD, 'gap:/name']))
         return proof, asked
@@ -165,10 +165,10 @@ class BoundTestCase(base.TestCase):
         self.searches = 0
         proof = question.Proof(unconfirmed(), leisure.SECONDS, steps=steps)
         counter = z3.Solver()
-        before = effort.steps_taken(counter)
+        before = solver_limits.count_steps(counter)
         (answer,) = proof.answers([question.CONFLICT])
         self.assertEqual('unknown', answer.verdict)
-        return answer, effort.steps_taken(counter) - before
+        return answer, solver_limits.count_steps(counter) - before
 
     def test_a_question_ends_after_the_steps_of_all_its_searches(self):
         self.useFixture(leisure.Leisure())
@@ -189,12 +189,12 @@ class BoundTestCase(base.TestCase):
         self.useFixture(leisure.Leisure())
         proof = question.Proof(rules, leisure.SECONDS)
         counter = z3.Solver()
-        before = effort.steps_taken(counter)
+        before = solver_limits.count_steps(counter)
         # A machine is searched anew for each.
         self.patch(question.Proof, '_matches', lambda *_about: False)
         asked = [question.DEAD] * 4
         self.assertEqual(8, len(list(proof.answers(asked))))
-        steps = effort.steps_taken(counter) - before
+        steps = solver_limits.count_steps(counter) - before
         self.useFixture(leisure.Leisure(steps_of_question=steps // 3))
         proof = question.Proof(rules, leisure.SECONDS)
         reasons = {answer.reason for answer in proof.answers(asked)}
@@ -342,14 +342,17 @@ class GivenUpTestCase(base.TestCase):
             for one, other in itertools.combinations(pigeons, 2):
                 solver.add(z3.Not(z3.And(one, other)))
         error = self.assertRaises(
-            effort.GivenUp,
-            effort.can_hold,
+            solver_limits.SolverGaveUp,
+            solver_limits.can_hold,
             solver,
-            effort.Limit(1000, leisure.SECONDS),
+            solver_limits.Limit(1000, leisure.SECONDS),
         )
         self.assertEqual('too many steps', str(error))
         error = self.assertRaises(
-            effort.GivenUp, effort.can_hold, solver, effort.Limit(2**31, 0.001)
+            solver_limits.SolverGaveUp,
+            solver_limits.can_hold,
+            solver,
+            solver_limits.Limit(2**31, 0.001),
         )
         self.assertEqual('too much time', str(error))
 

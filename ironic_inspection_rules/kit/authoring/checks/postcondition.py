@@ -40,7 +40,7 @@ def decides_first(rule: checked_rule.CheckedRule) -> bool:
     any rule acts, so the engine must know by then whether the rule matches.
     """
     # A condition inside a group also counts.
-    for condition in with_inner(rule.conditions):
+    for condition in list_all_conditions(rule.conditions):
         if condition.op.plugin.DECIDES_FIRST:
             return True
     # The key "revert" or the cleanup value in the action, as it is written in
@@ -51,7 +51,7 @@ def decides_first(rule: checked_rule.CheckedRule) -> bool:
     )
 
 
-def with_inner(
+def list_all_conditions(
     conditions: Sequence[file_rule.Operation],
 ) -> list[file_rule.Operation]:
     """Return conditions, including all conditions inside groups."""
@@ -146,7 +146,7 @@ class RuleCondition:
             return None
 
 
-class Aftermath:
+class Postcondition:
     """The data that a rule leaves on every machine that it matches.
 
     These are the data that actions without fields, loops and conditions write.

@@ -21,7 +21,7 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.kit.authoring.checks import facts
 from ironic_inspection_rules.plugins.conditions import comparison
 
-WantedField = tuple[str, str]
+RequiredField = tuple[str, str]
 """The name of a field, e.g. ``/node/driver``, and the ``vars`` of the rule as
 JSON if its condition reads them, or ``''`` otherwise. Equally written
 conditions over other ``vars`` are about other values."""
@@ -47,10 +47,10 @@ _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
 """The lowest and the highest value of a range that has no bound."""
 
 
-class WantedRange(typing.NamedTuple):
+class RequiredRange(typing.NamedTuple):
     """The values between two bounds.
 
-    ``WantedRange((4, 1), (8, 0))`` has all numbers above 4, up to 8. The
+    ``RequiredRange((4, 1), (8, 0))`` has all numbers above 4, up to 8. The
     values are numbers, texts as pairs of 0 and the text, keys of versions
     (:func:`.comparison.version_key`), or addresses as pairs of the IP version
     and a number.
@@ -64,17 +64,17 @@ class WantedRange(typing.NamedTuple):
         """Whether the range contains no values."""
         return self.low > self.high
 
-    def within(self, other: 'WantedRange') -> 'WantedRange':
+    def within(self, other: 'RequiredRange') -> 'RequiredRange':
         """Return the intersection of this range and another range."""
         # If the ranges have no common value, the result is empty, because the
         # higher start is above the lower end.
         low = max(self.low, other.low)
         high = min(self.high, other.high)
-        return WantedRange(low, high)
+        return RequiredRange(low, high)
 
 
 @dataclasses.dataclass
-class WantedValues:
+class RequiredValues:
     """The values that a rule requires, by field.
 
     :ivar listed: the only values that a field may have, e.g. ``{'ipmi',
@@ -86,10 +86,10 @@ class WantedValues:
         with listed texts.
     """
 
-    listed: dict[WantedField, set[typing.Any]] = dataclasses.field(
+    listed: dict[RequiredField, set[typing.Any]] = dataclasses.field(
         default_factory=dict
     )
-    ranges: dict[tuple[WantedField, str], WantedRange] = dataclasses.field(
+    ranges: dict[tuple[RequiredField, str], RequiredRange] = dataclasses.field(
         default_factory=dict
     )
 
@@ -101,7 +101,7 @@ class WantedValues:
         "8"`` is not added, because it compares numbers as numbers and texts as
         texts.
 
-        :param read_vars: the second part of a :data:`WantedField`.
+        :param read_vars: the second part of a :data:`RequiredField`.
         """
         field = fact.field, read_vars
         values = facts.distinct_values(fact)
@@ -110,12 +110,12 @@ class WantedValues:
             if values and all(map(_is_number, values)):
                 low = min(values), 0
                 high = max(values), 0
-                self._add_range(field, NUMBERS, WantedRange(low, high))
+                self._add_range(field, NUMBERS, RequiredRange(low, high))
             elif values and all(map(facts.is_plain_text, values)):
                 lowest_text = (0, min(values)), 0
                 highest_text = (0, max(values)), 0
                 self._add_range(
-                    field, TEXTS, WantedRange(lowest_text, highest_text)
+                    field, TEXTS, RequiredRange(lowest_text, highest_text)
                 )
         elif fact.relation == plugin.IN_NET:
             subnet = _range_of_subnet(fact.value)
@@ -141,7 +141,7 @@ class WantedValues:
             )
 
     def _add_range(
-        self, field: WantedField, kind: str, added: WantedRange
+        self, field: RequiredField, kind: str, added: RequiredRange
     ) -> None:
         """Intersect the range of a field with another range."""
         before = self.ranges.get((field, kind), added)
@@ -150,7 +150,7 @@ class WantedValues:
 
 def _range_of_relation(
     fact: facts.Fact, kind: str, value: typing.Any
-) -> WantedRange:
+) -> RequiredRange:
     """Return the range of the values that a comparison allows.
 
     :param value: the value with which the field is compared, in the form of
@@ -170,10 +170,10 @@ def _range_of_relation(
         low = value, 1
     if relation == 'lt':
         high = value, -1
-    return WantedRange(low, high)
+    return RequiredRange(low, high)
 
 
-def _range_of_subnet(written: typing.Any) -> WantedRange | None:
+def _range_of_subnet(written: typing.Any) -> RequiredRange | None:
     """Return the range of the addresses of a subnet; None if it is invalid.
 
     ``10.0.0.0/24`` starts at ``(4, 167772160)``. All IPv4 addresses are lower
@@ -187,7 +187,7 @@ def _range_of_subnet(written: typing.Any) -> WantedRange | None:
     first = subnet.version, int(subnet.network_address)
     last = subnet.version, int(subnet.broadcast_address)
     # Both ends belong to the subnet, so the bounds are at these addresses.
-    return WantedRange((first, 0), (last, 0))
+    return RequiredRange((first, 0), (last, 0))
 
 
 def _is_number(value: typing.Any) -> bool:
@@ -202,27 +202,27 @@ class _RangesOfField:
         them is empty.
     """
 
-    def __init__(self, range_by_rule: Mapping[int, WantedRange]) -> None:
+    def __init__(self, range_by_rule: Mapping[int, RequiredRange]) -> None:
         by_low = sorted(
-            (wanted.low, rule) for rule, wanted in range_by_rule.items()
+            (required.low, rule) for rule, required in range_by_rule.items()
         )
         by_high = sorted(
-            (wanted.high, rule) for rule, wanted in range_by_rule.items()
+            (required.high, rule) for rule, required in range_by_rule.items()
         )
         self._lows = [low for low, _rule in by_low]
         self._rules_by_low = [rule for _low, rule in by_low]
         self._highs = [high for high, _rule in by_high]
         self._rules_by_high = [rule for _high, rule in by_high]
 
-    def find_apart(self, wanted: WantedRange) -> list[int]:
+    def find_apart(self, required: RequiredRange) -> list[int]:
         """Return the rules whose ranges do not overlap with a given range.
 
         They end before it starts, or start after it ends.
         """
         # The number of ranges that end before the given range starts, and the
         # position of the first range that starts after it ends.
-        ending_before = bisect.bisect_left(self._highs, wanted.low)
-        first_beginning_after = bisect.bisect_right(self._lows, wanted.high)
+        ending_before = bisect.bisect_left(self._highs, required.low)
+        first_beginning_after = bisect.bisect_right(self._lows, required.high)
         return (
             self._rules_by_high[:ending_before]
             + self._rules_by_low[first_beginning_after:]
@@ -230,7 +230,7 @@ class _RangesOfField:
 
 
 def pairs_that_may_meet(
-    wanted_by_rule: Sequence[WantedValues],
+    required_by_rule: Sequence[RequiredValues],
 ) -> typing.Iterator[tuple[int, int]]:
     """Yield the pairs of rules that may match the same machine.
 
@@ -238,47 +238,47 @@ def pairs_that_may_meet(
     a serial number or a range of memory per rule. A thousand such rules have
     half a million pairs, which are never compared one by one.
 
-    :param wanted_by_rule: the values that each rule requires. A rule is
+    :param required_by_rule: the values that each rule requires. A rule is
         identified by its position in this list.
     :returns: pairs in order; the first position is lower than the second.
     """
     # The rules that list any values of a field, and the rules that list a
     # certain value of a field.
-    listing: dict[WantedField, set[int]] = collections.defaultdict(set)
-    listing_value: dict[tuple[WantedField, typing.Any], set[int]] = (
+    listing: dict[RequiredField, set[int]] = collections.defaultdict(set)
+    listing_value: dict[tuple[RequiredField, typing.Any], set[int]] = (
         collections.defaultdict(set)
     )
-    range_by_rule: dict[tuple[WantedField, str], dict[int, WantedRange]] = (
-        collections.defaultdict(dict)
-    )
-    for rule, wanted in enumerate(wanted_by_rule):
-        for field, values in wanted.listed.items():
+    range_by_rule: dict[
+        tuple[RequiredField, str], dict[int, RequiredRange]
+    ] = collections.defaultdict(dict)
+    for rule, required in enumerate(required_by_rule):
+        for field, values in required.listed.items():
             listing[field].add(rule)
             for value in values:
                 listing_value[field, value].add(rule)
-        for field_and_kind, wanted_range in wanted.ranges.items():
-            if not wanted_range.is_empty:
+        for field_and_kind, required_range in required.ranges.items():
+            if not required_range.is_empty:
                 # Otherwise the rule never matches, which another check
                 # reports.
-                range_by_rule[field_and_kind][rule] = wanted_range
+                range_by_rule[field_and_kind][rule] = required_range
     ranges = {
         field_and_kind: _RangesOfField(ranges_of_field)
         for field_and_kind, ranges_of_field in range_by_rule.items()
     }
     # Compute the partners of one rule at a time, because those of all rules
     # and fields would fill the memory.
-    for rule, wanted in enumerate(wanted_by_rule):
+    for rule, required in enumerate(required_by_rule):
         # All later rules, from which the rules that cannot meet are removed.
-        partners = set(range(rule + 1, len(wanted_by_rule)))
-        for field, values in wanted.listed.items():
+        partners = set(range(rule + 1, len(required_by_rule)))
+        for field, values in required.listed.items():
             # The rules that list only other values of this field.
             listing_others = set(listing[field])
             for value in values:
                 listing_others -= listing_value[field, value]
             partners -= listing_others
-        for field_and_kind, wanted_range in wanted.ranges.items():
-            if not wanted_range.is_empty:
-                apart = ranges[field_and_kind].find_apart(wanted_range)
+        for field_and_kind, required_range in required.ranges.items():
+            if not required_range.is_empty:
+                apart = ranges[field_and_kind].find_apart(required_range)
                 partners.difference_update(apart)
         for partner in sorted(partners):
             yield rule, partner
