@@ -270,6 +270,10 @@ class ProofName(data_path.Key):
 
     __hash__ = str.__hash__
 
+    def __repr__(self) -> str:
+        # Without quotes, so that terms of the solver that list names differ.
+        return str(self)
+
 
 BY_NAME = {
     'capabilities': ProofName('#capabilities'),
