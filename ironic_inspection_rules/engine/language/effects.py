@@ -114,9 +114,11 @@ class Effect(typing.NamedTuple):
         """The place as fields read it, with the root.
 
         For ``('extra', 'rack')`` of a node it is ``('node', 'extra',
-        'rack')``. All traits are one place, and so are all capabilities. It is
-        the root alone if only the root is known: the place of a port begins
-        with its address, which is unlike the steps of fields.
+        'rack')``. For the path ``/extra/{item.name}`` it is ``('node',
+        'extra')``, because the fields may lead to any place in it. All traits
+        are one place, and so are all capabilities. It is the root alone if
+        only the root is known: the place of a port begins with its address,
+        which is unlike the steps of fields.
         """
         place = self.place
         if self.kind in _PLACES_OF_NAMES:
@@ -124,9 +126,13 @@ class Effect(typing.NamedTuple):
         if self.kind == 'port':
             return (self.root,)
         if interpolation.fields(list(place)):
-            # The fields may lead to any place in the root.
-            return (self.root,)
-        if place[-1].isdigit():
+            # Only the steps before the first field are known. An item that is
+            # appended may change all that reads the list.
+            known = place[0].partition('{')[0].rpartition('/')[0]
+            place = data_path.split_pointer(known)
+            if data_path.APPEND in place[1:]:
+                place = place[: place.index(data_path.APPEND, 1)]
+        if place and place[-1].isdigit():
             # Removing or inserting an item moves the items after it, so the
             # whole list may change.
             place = place[:-1]

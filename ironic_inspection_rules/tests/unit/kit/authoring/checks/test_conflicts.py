@@ -675,6 +675,29 @@ class OneAfterTheOtherTestCase(base.CheckTestCase):
             ),
         )
 
+    def test_a_field_in_a_path_changes_only_what_is_at_its_beginning(self):
+        large = '{{op: eq, args: {{values: ["{{{}}}", {}]}}}}'
+        for field, path, expected in (
+            ('node.driver', '/extra/{plugin_data.n}', 0),
+            ('node.extra.a', '/extra/b/{plugin_data.n}', 0),
+            ('node.extra.a', '/extra/{plugin_data.n}/b', 1),
+            ('node.extra.a', '/extra/a/{plugin_data.n}', 1),
+            ('node.extra', '/extra/a/x{plugin_data.n}', 1),
+            ('node.extra.l[1]', '/extra/l/0/{plugin_data.n}', 1),
+            ('node.extra.l[0].a', '/extra/l/-/a/{plugin_data.n}', 1),
+            ('node.driver', 'extra/{plugin_data.n}', 1),
+            ('node.driver', '/{plugin_data.n}', 1),
+        ):
+            one, two = large.format(field, 1), large.format(field, 2)
+            action = f'{{op: set-attribute, args: ["{path}", 2]}}'
+            self.assertEqual(
+                expected,
+                self.conflicts(
+                    (one, self.writes(1, action)), (two, self.writes(2))
+                ),
+                (field, path),
+            )
+
     def test_a_variable_reads_what_another_rule_writes(self):
         size = '{{op: eq, args: {{values: ["{{vars.size}}", {}]}}}}'
         own_vars = 'vars: {size: "{plugin_data.x}"}'
