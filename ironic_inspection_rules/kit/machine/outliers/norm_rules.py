@@ -51,7 +51,7 @@ class Norms:
     """The normal machines of all groups of peers, to learn rules from.
 
     :ivar machines: the names of the normal machines. The caller must read
-        these machines again, and add all of them.
+        these machines again, and add all that still exist.
     """
 
     def __init__(self, result: peers.Result) -> None:
