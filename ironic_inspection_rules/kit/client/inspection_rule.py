@@ -182,8 +182,9 @@ def has_plugin(baremetal) -> bool:
     except sdk_exceptions.NotFoundException:
         return False
     except sdk_exceptions.HttpException:
-        # Any other error shows that the list exists, e.g. the error for a user
-        # who may not read it, or of an API with use_rpc_for_database.
+        # Only the status 404 says that there is no list. Other errors are e.g.
+        # for a user who may not read it, or of an API with
+        # use_rpc_for_database.
         return True
     return True
 
