@@ -41,8 +41,13 @@ class Evaluation:
 
     @property
     def changed_by(self) -> list[str]:
-        """The UUIDs of the rules that made the changes, in order."""
-        return [change.rule.uuid for change in self.changes if change.rule]
+        """The UUID of the rule that made each of the changes, in order."""
+        # Every change was made by an action, and the journal of a phase knows
+        # the rule of the action, see Journal.begin_action().
+        rules = [
+            typing.cast(model.Rule, change.rule) for change in self.changes
+        ]
+        return [rule.uuid for rule in rules]
 
     def as_dict(self) -> dict[str, typing.Any]:
         """Return the results of the rules as plain JSON data.

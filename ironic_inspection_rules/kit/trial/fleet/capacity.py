@@ -89,6 +89,10 @@ class Capacity:
             and ``name``.
         """
         offer_before = _offer_of(node)
+        if not self._counts:
+            # Without flavors, callers also pass the answers of a comparison,
+            # which do not name the rules of the changes.
+            return
         # rule_by_name has the rules that changed the offer, by the name of the
         # changed field or trait.
         offer_after, rule_by_name = _offer_after_rules(entry, node)
@@ -216,7 +220,8 @@ def _offer_after_rules(
     'path': '/CUSTOM_GPU'}``, the offer has this trait, and the rules are
     ``{'CUSTOM_GPU': UUID}``.
 
-    :param entry: the answer for the node from a dry run without comparison.
+    :param entry: the answer for the node from a dry run without comparison,
+        with one rule in ``changed_by`` for every change.
     :param node: the node before the rules.
     :returns: the offer; and the UUIDs of the last rules that changed
         something, by the name of a field, a trait or :data:`_FAILED`.
@@ -227,7 +232,7 @@ def _offer_after_rules(
     changes = entry.get('changes') or ()
     # The UUIDs of the rules that made the changes, in the same order.
     changed_by = entry.get('changed_by') or ()
-    for change, rule in zip(changes, changed_by, strict=False):
+    for change, rule in zip(changes, changed_by, strict=True):
         # The path is a slash and the name of a trait or a field of the node.
         name = change['path'][1:]
         is_removed = change['op'] == 'remove'

@@ -71,6 +71,43 @@ class RehearseTestCase(base.TestCase):
         )
         self.assertEqual('c4n4ry', outcome.facts.plugin_data['key'])
 
+    def test_every_change_has_its_rule(self):
+        # Rules that set, that undo, that fail, in several phases: whoever
+        # counts by rule reads changes and rules side by side.
+        outcome = rehearse(
+            sets('/early', 1, phase='early'),
+            sets('/key', 'c4n4ry', sensitive=True),
+            {
+                'conditions': [{'op': 'eq', 'args': [1, 2]}],
+                'actions': [
+                    {'op': 'add-trait', 'args': ['CUSTOM_A'], 'revert': True}
+                ],
+            },
+            sets('/audited', 1, mode='audit'),
+            {
+                'actions': [
+                    {'op': 'set-traits', 'args': [['CUSTOM_B', 'CUSTOM_C']]},
+                    {'op': 'fail', 'args': ['x']},
+                ]
+            },
+            node={'traits': ['CUSTOM_A']},
+        )
+
+        self.assertEqual(
+            [
+                ('/early', 'rule-0'),
+                ('/CUSTOM_A', 'rule-2'),
+                ('/CUSTOM_B', 'rule-4'),
+                ('/CUSTOM_C', 'rule-4'),
+            ],
+            [
+                (change.path, rule)
+                for change, rule in zip(
+                    outcome.changes, outcome.changed_by, strict=True
+                )
+            ],
+        )
+
     def test_changes_of_the_node_last_as_well(self):
         outcome = rehearse(
             {
