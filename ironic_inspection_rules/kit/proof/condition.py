@@ -90,21 +90,33 @@ def _join_cases(parts: Sequence[Truth]) -> Truth:
     return Truth(holds, fails)
 
 
-def all_hold(
-    conditions: Iterable[Written], scope: Scope, holding: bool = True
-) -> Truth:
-    """Return the truth that all conditions hold, or that none of them holds.
+def all_hold(conditions: Iterable[Written], scope: Scope) -> Truth:
+    """Return the truth that all conditions hold.
 
-    As in the engine, conditions are evaluated in order until one decides.
-    Conditions after it are not evaluated, so their errors do not count. For
+    As in the engine, the first condition that does not hold decides, and
+    conditions after it are not evaluated, so their errors do not count. For
     two conditions the formulas are::
 
         all hold → the first holds, and the second holds
         an error → the first fails; or the first holds, and the second fails
+    """
+    return _translate_in_order(conditions, scope, expected=True)
 
-    :param holding: True to ask whether all hold: the first condition that does
-        not hold decides. False to ask whether none holds: the first condition
-        that holds decides.
+
+def _none_holds(conditions: Iterable[Written], scope: Scope) -> Truth:
+    """Return the truth that none of the conditions holds.
+
+    This is like :func:`all_hold`, but the first condition that holds decides.
+    """
+    return _translate_in_order(conditions, scope, expected=False)
+
+
+def _translate_in_order(
+    conditions: Iterable[Written], scope: Scope, expected: bool
+) -> Truth:
+    """Return the truth that all conditions have the expected result.
+
+    The first condition with the other result decides.
     """
     # Holds if no condition so far has decided, so the next one is evaluated.
     undecided = logic.TRUE
@@ -112,13 +124,13 @@ def all_hold(
     for condition in conditions:
         truth = translate(condition, scope)
         fails = logic.disj(fails, logic.conj(undecided, truth.fails))
-        if not holding:
+        if not expected:
             truth = truth.inverted()
         undecided = logic.conj(undecided, truth.holds)
         if undecided is logic.FALSE:
             # The next condition is not evaluated on any machine.
             break
-    # If no condition has decided, all of them hold, or none does.
+    # If no condition has decided, all of them have the expected result.
     return Truth(undecided, fails)
 
 
@@ -161,18 +173,17 @@ def _translate_group(
     """Return the truth of ``any-of``, ``all-of`` or ``none-of``.
 
     As in the engine, the conditions of the group are evaluated in order until
-    one decides, see :func:`all_hold`.
+    one decides, see :func:`all_hold` and :func:`_none_holds`.
 
     :param parts: the conditions of the group.
     """
-    asks_for_all = op.plugin.HOLDS == 'all'
-    # The truth that all conditions hold, or otherwise that none of them holds.
-    truth = all_hold(parts, scope, holding=asks_for_all)
+    if op.plugin.HOLDS == 'all':
+        return all_hold(parts, scope)
+    truth = _none_holds(parts, scope)
     if op.plugin.HOLDS == 'any':
         # "Any holds" is the opposite of "none holds".
         return truth.inverted()
-    if op.plugin.HOLDS:
-        # HOLDS is "all" or "none".
+    if op.plugin.HOLDS == 'none':
         return truth
     # A group of another package: it is not known how it combines conditions.
     holds = scope.machine.guess(
@@ -410,7 +421,7 @@ def _hold_for_all(items: Sequence[_Item], holding: bool = True) -> Truth:
                      first, and fails for the second
 
     :param holding: True to ask whether it holds for all items, False to ask
-        whether it holds for none, as in :func:`all_hold`.
+        whether it holds for none.
     """
     # Holds if no item so far has decided.
     undecided = logic.TRUE
