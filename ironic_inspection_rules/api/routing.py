@@ -186,7 +186,7 @@ class Route:
             # unreachable, it cannot be checked whether the tables exist.
             raise
         except (db_exc.DBError, sqlalchemy_exc.DBAPIError) as exc:
-            _check_text(exc)
+            _refuse_incomparable_text(exc)
             # The tables may have been removed from the database. In this case
             # this raises an error that names the command that creates them.
             _check_tables()
@@ -284,11 +284,13 @@ def _check_queue() -> None:
         )
 
 
-def _check_text(exc: Exception) -> None:
-    """Check that an error is not about a text in the request.
+def _refuse_incomparable_text(exc: Exception) -> None:
+    """Raise Invalid if an error is about a text that MySQL cannot compare.
 
     If ``[database]connection`` lacks ``charset=utf8mb4``, MySQL cannot compare
-    a text that has a character above U+FFFF, e.g. an emoji, with a column.
+    a text in the request that has a character above U+FFFF, e.g. an emoji,
+    with a column. This is a mistake of the client or the operator, and no
+    defect of the service.
 
     :param exc: an error of the database.
     :raises: Invalid if the error is about a text.

@@ -201,11 +201,12 @@ def check() -> int:
             *disabling_options.list_warnings(),
             *disabling_options.empty_file(rules),
             *disabling_options.unused_scope(),
-            *_find_rule_that_stops_all(rules),
+            *_find_problem_of_stored_rules(rules),
         ]
         remarks = list(announcement.list_warnings())
     except exceptions.InspectionRulesError as exc:
-        # A service would not start with this error. The options that switch
+        # A service would not start with this error, unless it is a Conflict
+        # because tables changed while they were read. The options that switch
         # rules off can be checked nevertheless.
         problems = [str(exc), *disabling_options.list_warnings()]
         remarks = []
@@ -218,10 +219,13 @@ def check() -> int:
     return 0
 
 
-def _find_rule_that_stops_all(rules: repository.Repository) -> Iterator[str]:
-    """Yield the reason why a stored rule keeps all rules from running, if any.
+def _find_problem_of_stored_rules(
+    rules: repository.Repository,
+) -> Iterator[str]:
+    """Yield the problem of the stored rules that stops all rules, if any.
 
-    Services start with such a rule, but refuse every inspection.
+    One stored rule that is invalid or cannot be read is enough. Services start
+    with it, but refuse every inspection.
     """
     try:
         rules.refresh(ironic_context.get_admin_context())

@@ -37,7 +37,7 @@ CHANGES_UNKNOWN = _(
     "The rules are in force, but Ironic's answer does not say what was changed"
 )
 """The warning after a change if its steps are unknown, see
-:func:`says_changes`."""
+:func:`has_complete_steps`."""
 
 _MEMBERS_AFTER_CHANGE = ('rules', 'revision')
 """Members of an answer to a change. If the answer has one of them, it comes
@@ -100,7 +100,7 @@ def replace_inspection_rules(
         unchanged.
     :returns: the answer, e.g. ``{'revision': 3, 'rules': [{'uuid': ...,
         'outcome': 'created'}]}``. After a change it may lack ``revision`` or
-        ``rules``, see :func:`revision_of` and :func:`says_changes`.
+        ``rules``, see :func:`revision_of` and :func:`has_complete_steps`.
     :raises: Invalid if the body is larger than the API accepts;
         ``ConflictException`` of openstacksdk if the rule set has another
         revision; otherwise the same as :func:`.http.call`.
@@ -144,7 +144,7 @@ def revision_of(answer: Mapping[str, Any]) -> int | None:
     return None
 
 
-def says_changes(answer: Mapping[str, Any]) -> bool:
+def has_complete_steps(answer: Mapping[str, Any]) -> bool:
     """Return whether an answer to a change has complete steps.
 
     A step for a rule needs an ``outcome``, e.g. ``updated``. A step for a

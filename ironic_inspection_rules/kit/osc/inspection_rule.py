@@ -272,7 +272,7 @@ class ImportInspectionRules(command.BaremetalCommand):
                     prune=False,
                     tables=tables,
                 )
-                if not rule_set.says_changes(answer):
+                if not rule_set.has_complete_steps(answer):
                     # The change stands, so this is not an error.
                     self.app.stderr.write(
                         _('Warning: %s\n') % rule_set.CHANGES_UNKNOWN

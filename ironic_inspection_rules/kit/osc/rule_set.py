@@ -343,7 +343,7 @@ class ApplyInspectionRules(command.BaremetalCommand):
             self.app.stdout.write(
                 _('The rule set is at revision %d now\n') % revision
             )
-        if not rule_set.says_changes(answer):
+        if not rule_set.has_complete_steps(answer):
             self.app.stderr.write(
                 _('Warning: %s\n') % rule_set.CHANGES_UNKNOWN
             )
@@ -447,7 +447,7 @@ class RestoreRevision(command.BaremetalCommand):
             )
         else:
             report = _('The rule set is at revision %d now') % revision
-        if rule_set.says_changes(answer):
+        if rule_set.has_complete_steps(answer):
             # An API of a release without tables does not return "tables".
             tables = []
             for step in answer.get('tables') or ():

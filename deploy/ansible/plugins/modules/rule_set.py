@@ -230,7 +230,7 @@ def main():
         warnings = [rule_set.REVISION_UNKNOWN, *warnings]
     rules = done.get('rules')
     tables = done.get('tables') or ()
-    if not rule_set.says_changes(done):
+    if not rule_set.has_complete_steps(done):
         warnings = [rule_set.CHANGES_UNKNOWN, *warnings]
         # Ironic accepted the revision of the plan, so these are its changes.
         rules = plan.steps
