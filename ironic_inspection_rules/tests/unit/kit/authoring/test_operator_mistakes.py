@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Slips of operators are found, and named for what they are."""
+"""Mistakes of operators are found, and named for what they are."""
 
 import pathlib
 import re
@@ -11,11 +11,11 @@ from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.kit.authoring import lint
 from ironic_inspection_rules.tests.unit.rule_file import files
 
-SLIPS = pathlib.Path(__file__).with_name('slips.yaml')
+MISTAKES = pathlib.Path(__file__).with_name('operator_mistakes.yaml')
 LOG = 'actions: [{op: log, args: {msg: x}}]\n'
 
 
-class SlipsTestCase(files.FilesTestCase):
+class OperatorMistakesTestCase(files.FilesTestCase):
     def messages(self, rule):
         if 'actions:' not in rule:
             rule += LOG
@@ -27,16 +27,17 @@ class SlipsTestCase(files.FilesTestCase):
         ]
 
     def test_nine_of_ten_are_found(self):
-        slips = yaml.safe_load(SLIPS.read_text())
+        mistakes = yaml.safe_load(MISTAKES.read_text())
         missed = []
-        for slip in slips:
+        for mistake in mistakes:
             found = any(
-                re.search(slip['names'], message)
-                for message in self.messages(slip['rule'])
+                re.search(mistake['names'], message)
+                for message in self.messages(mistake['rule'])
             )
-            # What is listed as missed and found all the same is no longer
-            # missed.
-            self.assertIsNot(found, 'missed' in slip, slip['slip'])
-            missed += [slip['slip']] if 'missed' in slip else []
-        self.assertEqual(50, len(slips))
+            # A mistake that is listed as missed and found all the same is no
+            # longer missed.
+            self.assertIsNot(found, 'missed' in mistake, mistake['mistake'])
+            if 'missed' in mistake:
+                missed.append(mistake['mistake'])
+        self.assertEqual(50, len(mistakes))
         self.assertLessEqual(len(missed), 5, missed)
