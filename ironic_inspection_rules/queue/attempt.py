@@ -125,8 +125,9 @@ class Attempt(inspection.Inspection):
         """Process the request, and prepare its run for :meth:`end`.
 
         * If the inspection fails, the node fails, and the reason is returned.
-        * If it fails by an external error, the node does not fail.
-          TemporaryFailure is raised, because another attempt may succeed.
+          A failed reapplication only sets the last error of the node.
+        * After an external error, the node is not changed. TemporaryFailure
+          is raised, because another attempt may succeed.
 
         :returns: why the request has permanently failed, as recorded on the
             node; None if it succeeded.
@@ -444,6 +445,9 @@ class Attempt(inspection.Inspection):
 
     def _time_out(self) -> str | None:
         """Fail a node whose ramdisk has not posted its data in time.
+
+        The conductor's own timeout, ``[conductor]inspect_wait_timeout``,
+        applies too; the earlier one fails the node.
 
         :returns: why the node fails; None if it is no longer overdue, and so
             is not changed.

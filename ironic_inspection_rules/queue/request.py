@@ -24,11 +24,13 @@ import typing
 from ironic_inspection_rules.queue import state
 
 CONTINUE = 'continue'
-REAPPLY = 'reapply'
-TIMEOUT = 'timeout'
+"""Event of a request to inspect a machine with the data it has posted."""
 
-EVENTS = (CONTINUE, REAPPLY, TIMEOUT)
-"""Events that a client can request (spec 002 "Client - inspector API")."""
+REAPPLY = 'reapply'
+"""Event of a request to run hooks and rules again, without an inspection."""
+
+TIMEOUT = 'timeout'
+"""Event of a request to fail a node whose machine has posted nothing."""
 
 POWER_ON = 'power-on'
 """Event of a request to power a machine on for its inspection."""

@@ -5,10 +5,12 @@
 :data:`TRANSITIONS` is the table of all changes, e.g. the event ``continue``
 changes the state ``waiting`` to ``processing``. It is the transition function
 of spec 001 ("Node introspection state transition system"), and the library
-automaton evaluates it. Two kinds of events differ when they are repeated:
+automaton evaluates it. An event without a row for a state is forbidden in it.
+Two kinds of events have a row for the state that they lead to:
 
-* A *strict* event is forbidden in the state that it leads to.
-* A *re-entrant* event is ignored in the state that it leads to.
+* A *strict* event is forbidden there all the same; the row says to which state
+  the repetition leads.
+* A *re-entrant* event is ignored there.
 
 Ironic itself starts an inspection and waits for the ramdisk, so a request for
 posted data is stored as ``waiting``. Only a power-on request is stored as
@@ -52,7 +54,8 @@ ABORT = 'abort'
 
 EVENTS = (INSPECT, WAIT, CONTINUE, FINISH, TIMEOUT, ABORT)
 STRICT = frozenset({CONTINUE})
-"""Events that are forbidden in the state that they lead to."""
+"""Events that are forbidden in the state that they lead to although the table
+has a row for this."""
 
 
 class Transition(typing.NamedTuple):
