@@ -224,7 +224,7 @@ def _read(
     for name, posted_table in tables.items():
         if name not in stored:
             continue
-        # None if no row lacks a secret.
+        # None if no row gets a secret back.
         rows_with_secrets = table_change.with_kept_secrets(
             posted_table, stored[name].table
         )

@@ -261,9 +261,9 @@ class Refusals:
         index_by_address = {
             port.get('address'): index for index, port in enumerate(before)
         }
-        # Which port has a name. Ports that change their name have none from
-        # the beginning: saving removes these names first, so that two ports
-        # can swap their names.
+        # Which port has a name. A port that changes its name is not a holder
+        # of the old one: saving first takes it away if another port gets it,
+        # so that two ports can swap their names.
         index_by_name = {
             port.get('name'): index
             for index, port in enumerate(before)

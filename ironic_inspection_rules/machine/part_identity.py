@@ -78,9 +78,10 @@ def plain_form(text: str) -> str:
 
 
 def is_placeholder(text: str) -> bool:
-    """Return whether firmware uses a text instead of a serial number.
+    """Return whether a text is a known placeholder, "To be filled by O.E.M.".
 
-    For example, "To be filled by O.E.M.".
+    One repeated character, such as ``0000``, is no known placeholder: the keys
+    of a table may look so. :func:`reported_text` refuses both.
     """
     return plain_form(text) in _PLACEHOLDERS
 

@@ -2,8 +2,9 @@
 
 """Patches of the functions with which Ironic inspects and applies rules.
 
-Every function here replaces one or two functions of Ironic, so that a function
-of this project is called before, around, after or instead of them. A
+The functions here replace functions of Ironic, so that a function of this
+project is called before, around, after or instead of them; only
+:func:`power_on` calls Ironic's function and replaces nothing. A
 :class:`.name.Name` finds Ironic's function and replaces it. A variable
 ``_stock_…`` is Ironic's own function, which the replacement calls as well.
 """

@@ -197,7 +197,8 @@ def _read_json(path: str, text: str) -> typing.Any:
     """Return the value of JSON text, or None if the text cannot be read.
 
     The text cannot be read if it is not JSON, or if it is nested too deeply.
-    The caller then uses the YAML parser, which reports the error.
+    The caller then uses the YAML parser, because the text may be YAML; if it
+    is neither, that parser reports the error.
 
     :param path: the path of the file, for errors.
     :raises: :class:`.exceptions.InvalidDocument` for a number that is not

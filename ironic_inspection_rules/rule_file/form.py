@@ -178,9 +178,10 @@ def _find_rules_of_variables(node: yaml.MappingNode) -> list[yaml.Node]:
       ``my_rules: [{actions: […]}, "{{ rack_rule }}"]``.
     - A text, a number, or a list of them is ignored.
     - Any other variable may be an invalid rule. It is an error if the file has
-      rules; otherwise it is ignored as well.
+      rules.
 
-    :returns: an empty list if no variable is a rule.
+    :returns: an empty list if no variable is a rule. The caller then treats
+        the whole file as one rule, which is invalid.
     :raises: MarkedYAMLError at the first variable that may be an invalid rule.
     """
     names_of_variables = {key.value for key, _value in node.value}

@@ -2,8 +2,8 @@
 
 """Recognizes rules that were written for stock Ironic, by signs in them.
 
-Both engines have the same ops, so a rule of stock Ironic can only be
-recognized by signs. There are two kinds:
+Stock Ironic's ops are ops of this package too, so a rule of stock Ironic can
+only be recognized by signs. There are two kinds:
 
 * A proof occurs only in rules of stock Ironic, e.g. ``links``, which its API
   adds to a rule.
@@ -152,6 +152,9 @@ def _is_rule(rule: typing.Any) -> bool:
 
 def find_sign(rule: typing.Any) -> Problem | None:
     """Return the first sign that a rule was written for stock Ironic.
+
+    A proof and a hint have the same consequence, a note for the author; only
+    the words of the note differ.
 
     1. If the rule has a field, an op or a key that stock Ironic does not have,
        it was not written for stock Ironic, and there is no sign.

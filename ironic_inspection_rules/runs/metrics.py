@@ -96,7 +96,8 @@ def send_rules(
 
     The names of the counters are
     ``InspectionRules.rule.<description>.<uuid>.matched``, ``….failed`` and,
-    for rules in mode ``audit``, ``….would_fail``.
+    for failures in mode ``audit``, which ``failed`` leaves out,
+    ``….would_fail``. A number of 0 is not sent.
 
     :param rows: the counts, one row per rule, see
         :class:`.statistics.RuleCounter`.

@@ -238,8 +238,8 @@ class LoopedCondition(CompiledCondition):
         # needed because the reason names items by their numbers in the loop.
         checked_items = items
         first_number = 0
-        # The item that decides whether it holds or not. With "any" and "all",
-        # there is none.
+        # The item that decides alone, if it is known before the check. With
+        # "any" and "all", the loop below may find one.
         decisive = None
         if self._multiple == 'first':
             checked_items = items[:1]
@@ -277,8 +277,8 @@ class LoopedCondition(CompiledCondition):
         if masked_view is not view:
             masked_items = self.items(masked_view)
         if isinstance(masked_items, Missing) or len(masked_items) != count:
-            # The masked data have no such list, so the items are part of a
-            # secret.
+            # The masked data have no list here, or one of another length, so
+            # the items or some of them are secret.
             return _('the items are hidden')
         if loop.decisive is not None:
             explained_numbers = [loop.decisive]

@@ -360,9 +360,11 @@ def names_of_plugin_data(
 
 
 def effects(action: OperationLike) -> typing.Iterator[Effect]:
-    """Yield the effects of an action, except those at unknown places.
+    """Yield the effects of an action that are known without a machine.
 
-    For example, the name of a trait may depend on the machine.
+    A name or a path with fields is kept as text, e.g. the trait
+    ``CUSTOM_{inventory.rack}``. Left out is a list of traits that is a field,
+    e.g. ``set-traits`` of ``{inventory.tags}``, and an invalid path.
     """
     for write in writes(action):
         effect = _make_effect(write)
@@ -431,8 +433,10 @@ def read_place(field: interpolation.Field) -> data_path.Path:
 def _make_effect(write: plugin.Write) -> Effect | None:
     """Build the effect of a write of an action.
 
-    :returns: None if the name or the list of traits depends on the machine, or
-        if the path cannot be parsed.
+    A name or a path with fields is kept as text.
+
+    :returns: None if the name is not a text, if a field stands for a whole
+        list of traits, or if the path cannot be parsed.
     """
     if not isinstance(write.name, str):
         return None

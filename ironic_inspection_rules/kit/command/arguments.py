@@ -83,10 +83,12 @@ class _Option:
 def arrange_words(
     actions: Iterable[argparse.Action], words: Sequence[str]
 ) -> list[str]:
-    """Move the files of a command line before the options, for argparse.
+    """Separate the files of a command line from the options, for argparse.
 
     argparse would give all following words to an option with several values,
     including files. Here the option only gets the words that its type accepts.
+    The files come before the options, or after ``--`` if the name of one
+    begins with a dash.
     If the command then has too few files, the last values of options become
     files: ``--inventory A B RULES`` becomes ``RULES --inventory A B``. Unknown
     options are left to the parser, which reports them.

@@ -160,8 +160,9 @@ def with_uuids(rules: Sequence[Rule], in_force: Sequence[Rule]) -> list[Rule]:
 def _with_canonical_uuid(rule: Rule) -> Rule:
     """Return a rule with its UUID in lower case and with hyphens.
 
-    This is the notation of Ironic. A rule without a UUID, or with another text
-    in its place, is returned unchanged. Ironic will refuse that text.
+    This is the notation of Ironic. A rule without a UUID, or with another
+    value in its place, is returned unchanged. Ironic will refuse that value,
+    unless it is empty.
     """
     written_uuid = rule.get('uuid')
     if isinstance(written_uuid, str) and uuidutils.is_uuid_like(written_uuid):

@@ -7,7 +7,8 @@ example, ``eq: ["{inventory.cpu.architecture}", amd64]`` never holds, because
 machines report ``x86_64``. The mistake is in the value ``amd64``, and the
 intended value is ``x86_64``. The module :mod:`.value_mistake` decides whether
 a value is a mistake. This module finds the fields and values of a rule that it
-must compare.
+must compare. Ops and filters that do not fit the field are mistakes as well,
+e.g. ``lt`` for a version.
 
 Functions get the comparisons of a condition as facts, e.g.
 ``('/inventory/cpu/count', 'lt', 8)``; see :mod:`.facts`. In a loop, ``item``
@@ -61,7 +62,11 @@ def check(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
 
 
 def mendings(rule: checked_rule.CheckedRule) -> Iterator[mended_text.Change]:
-    """Yield the changes that replace mistakes by the intended values."""
+    """Yield the changes of a rule file that correct the mistakes.
+
+    They replace values by the intended ones, and ops that compare versions as
+    numbers: ``lt`` becomes ``version-lt``.
+    """
     for pointer, value, mistake in _find_mistakes(rule):
         if mistake.meant is not None:
             yield mended_text.ReplaceValue(pointer, value, mistake.meant)

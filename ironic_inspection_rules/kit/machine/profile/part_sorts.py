@@ -103,7 +103,7 @@ class RangeTest:
     def condition(self, name: str) -> dict[str, typing.Any]:
         """Return the condition that the item of a loop passes the test.
 
-        It is true if ``low <= item <= high``.
+        It is true if ``low <= item.<name> <= high``.
 
         :param name: the name of the attribute that is tested.
         """

@@ -3,9 +3,9 @@
 """Rules of a profile, which accept only machines like a sample of good ones.
 
 The rules note all differences in plugin data first, and the last of them fails
-with the whole list: a rule that failed at once would hide the differences
-behind it. Rules in mode ``audit`` only record that they would fail. They hide
-nothing, so every one of them fails separately.
+with the whole list, or sets a trait: a rule that failed at once would hide the
+differences behind it. Rules in mode ``audit`` only record that they would
+fail. They hide nothing, so every one of them fails separately.
 
 A way in which a machine may differ is a deviation, such as another number of
 disks. One rule is written per deviation.
