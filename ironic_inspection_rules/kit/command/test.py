@@ -210,78 +210,56 @@ class Test(arguments.FileCommand):
         :param paths: the files with the inventories.
         :returns: the exit code, see :func:`_exit_code` and :meth:`_compare`.
         """
-        in_detail = parsed_args.details or len(paths) == 1
-        # Reasons, e.g. why a condition is false, take time. All outputs show
-        # them, except the table of many machines.
-        explain = bool(
-            in_detail or parsed_args.html or parsed_args.format != 'table'
-        )
-        output = arguments.choose_output(parsed_args.html, self.app.stdout)
-        listing = _choose_listing(
-            parsed_args.format, output, len(paths), in_detail
-        )
-        # Machines are tried in other processes, and the results are large. So
-        # these processes extract the part that is printed, and send only this:
-        # a column of the matrix for the page, and an entry for the listing or
-        # for --expect.
-        matrix = test_page.Matrix(rule_set.rules, rule_set.paths)
-        extract_column = None
+        page = None
         if parsed_args.html:
-            extract_column = matrix.extract
-        extract_entry: machine_test.Extract = listing.extract
-        if parsed_args.expect:
-            extract_entry = expectation.build_actual_outcome
-        # A partial function can be sent to other processes, unlike a nested
-        # function.
-        extract = functools.partial(
-            _extract_printed, extract_column, extract_entry
-        )
-        # The number of machines by result, e.g. {'ok': 38, 'failed': 2}.
-        results: collections.Counter[str] = collections.Counter()
+            page = test_page.Matrix(rule_set.rules, rule_set.paths)
         # On a terminal, the progress bar would mix with the printed machines.
         with progress.show_machine_bar(
             len(paths), hidden=self.app.stdout.isatty()
         ) as advance:
-            tried = machine_test.run_all(
-                rule_set.rules,
-                nodes,
-                paths,
-                extract,
-                advance,
-                explain,
-                rule_set.tables,
-            )
-            # A machine is counted when its entry is taken from "entries".
-            entries = _count_and_yield(tried, results, matrix)
+            trial = _Trial(rule_set, nodes, paths, advance, page)
             if parsed_args.expect:
-                code = self._compare(parsed_args, entries, results)
+                code = self._compare(trial, parsed_args)
             else:
-                for entry in entries:
-                    listing.add(entry)
-                listing.end(results)
-                code = _exit_code(results)
-        if parsed_args.html:
-            arguments.write(parsed_args.html, matrix.render(), self.app.stdout)
+                code = self._print_machines(trial, parsed_args)
+        if page is not None:
+            arguments.write(parsed_args.html, page.render(), self.app.stdout)
         return code
 
+    def _print_machines(
+        self, trial: '_Trial', parsed_args: argparse.Namespace
+    ) -> int:
+        """Print what the rules do to every machine, as soon as it is tried.
+
+        :returns: the exit code, see :func:`_exit_code`.
+        """
+        count = len(trial.paths)
+        in_detail = parsed_args.details or count == 1
+        output = arguments.choose_output(parsed_args.html, self.app.stdout)
+        listing = _choose_listing(parsed_args.format, output, count, in_detail)
+        # Reasons, e.g. why a condition is false, take time. Only the table of
+        # many machines does not show them.
+        is_without_reasons = parsed_args.format == 'table' and not in_detail
+        for entry in trial.run(
+            listing.extract, explain=not is_without_reasons
+        ):
+            listing.add(entry)
+        listing.end(trial.results)
+        return _exit_code(trial.results)
+
     def _compare(
-        self,
-        parsed_args: argparse.Namespace,
-        actual: typing.Iterable[expectation.ActualOutcome],
-        results: collections.Counter[str],
+        self, trial: '_Trial', parsed_args: argparse.Namespace
     ) -> int:
         """Compare machines with the file of ``--expect``; print differences.
 
         With ``--update``, write the file instead.
 
-        :param actual: machines and what happens to them. A machine is tried
-            when it is taken from this iterator.
-        :param results: the number of machines by result; complete after all
-            machines have been tried.
         :returns: the exit code: EXIT_ERROR if there is a difference; 0 if
             there is none, or if the file was written.
         """
         path = parsed_args.expect
+        # Expectations are about what rules do. They have no reasons.
+        actual = trial.run(expectation.build_actual_outcome, explain=False)
         if parsed_args.update:
             expectation.dump(path, actual)
             return 0
@@ -299,7 +277,7 @@ class Test(arguments.FileCommand):
         else:
             for difference in differences:
                 output.write(f'{difference}\n')
-            machines = results.total()
+            machines = len(trial.paths)
             output.write(
                 _P(
                     '%(machines)d inventory, %(differences)d not as '
@@ -313,6 +291,71 @@ class Test(arguments.FileCommand):
         if differences:
             return EXIT_ERROR
         return 0
+
+
+class _Trial:
+    """The trial of rules on machines, whose results are counted.
+
+    :ivar paths: the files with the inventories.
+    :ivar results: the number of machines that have been tried, by result, e.g.
+        ``{'ok': 38, 'failed': 2}``.
+    :param advance: called with the number of machines of each finished chunk.
+    :param page: the page of ``--html``, to which the machines are added; None
+        without the option.
+    """
+
+    def __init__(
+        self,
+        rule_set: machine_test.RuleSet,
+        nodes: machine_test.Nodes,
+        paths: list[str],
+        advance: typing.Callable[[int], None],
+        page: test_page.Matrix | None,
+    ) -> None:
+        self._rule_set = rule_set
+        self._nodes = nodes
+        self.paths = paths
+        self._advance = advance
+        self._page = page
+        self.results: collections.Counter[str] = collections.Counter()
+
+    def run(
+        self, extract: machine_test.Extract, explain: bool
+    ) -> typing.Iterator[typing.Any]:
+        """Try the rules; yield what is printed or compared of each machine.
+
+        A machine is yielded as soon as it has been tried, and has been counted
+        and added to the page before.
+
+        :param extract: returns the part of a machine's test to yield. It is
+            called in a worker process, because whole tests are too large to
+            send to this process.
+        :param explain: whether this part has reasons, e.g. why a condition is
+            false. The page always has them.
+        """
+        extract_column = None
+        if self._page is not None:
+            extract_column = self._page.extract
+            explain = True
+        # A partial function can be sent to other processes, unlike a nested
+        # function.
+        extract_printed = functools.partial(
+            _extract_printed, extract_column, extract
+        )
+        all_tried = machine_test.run_all(
+            self._rule_set.rules,
+            self._nodes,
+            self.paths,
+            extract_printed,
+            self._advance,
+            explain,
+            self._rule_set.tables,
+        )
+        for tried in all_tried:
+            self.results[tried.result] += 1
+            if self._page is not None:
+                self._page.add(tried.column)
+            yield tried.entry
 
 
 def _choose_listing(
@@ -372,28 +415,6 @@ def _extract_printed(
     if extract_column is not None:
         column = extract_column(test)
     return _Tried(test.result, column, extract_entry(test))
-
-
-def _count_and_yield(
-    tried: typing.Iterable[_Tried],
-    results: collections.Counter[str],
-    matrix: test_page.Matrix,
-) -> typing.Iterator[typing.Any]:
-    """Yield the entries to print; count machines and fill the page meanwhile.
-
-    An entry is yielded as soon as its machine has been tried, so that it can
-    be printed immediately. The counts and the page are complete only after all
-    entries have been yielded.
-
-    :param results: the number of machines by result, e.g. ``{'ok': 38,
-        'failed': 2}``; incremented here.
-    :param matrix: the page, to which columns are added here.
-    """
-    for machine in tried:
-        results[machine.result] += 1
-        if machine.column is not None:
-            matrix.add(machine.column)
-        yield machine.entry
 
 
 def _exit_code(results: collections.Counter[str]) -> int:
