@@ -3,10 +3,9 @@
 """Implement ``diff``: options, output formats and exit codes.
 
 The command compares old rules with new rules. It also tries both on machines,
-if inventories are given. The comparison of a machine is what the two sets of
-rules do to it, e.g. that the inspection fails only with the new rules. A
-machine is treated differently if the two results differ. Machines with the
-same differences are shown as one group.
+if inventories are given. A machine is treated differently if the results of
+the two sets of rules differ, e.g. if its inspection fails only with the new
+rules. Machines with the same differences are shown as one group.
 """
 
 import argparse
@@ -251,7 +250,8 @@ def _exit_code(differences: _Differences) -> int:
     """Return the exit code of the command.
 
     - EXIT_ERROR if the file of a machine cannot be read;
-    - EXIT_DIFFERENT if a rule, a table or the comparison of a machine differs;
+    - EXIT_DIFFERENT if a rule or a table differs, or if a machine is treated
+      differently;
     - otherwise 0.
     """
     if differences.problems:

@@ -2,10 +2,9 @@
 
 """Find machines that two rule sets treat differently, for ``diff``.
 
-Both rule sets are tried on every machine, in a dry run. The comparison of a
-machine by a rule set is the result of its inspection and the data that the
-rules leave, e.g. ``extra.rack``. Two comparisons are compared as lines of a
-diff.
+Both rule sets are tried on every machine, in a dry run. Then the results of
+the inspection are compared, and the data that the rules leave, e.g.
+``extra.rack``. The differences are the lines of a diff.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +46,7 @@ class MachineComparison:
 
     @property
     def differs(self) -> bool:
-        """Whether the two sets of rules have different results."""
+        """Whether the two sets of rules treat the machine differently."""
         return bool(self.lines)
 
     @property
@@ -92,7 +91,7 @@ def compare(
 
 
 class _MachineComparer:
-    """Treat chunks of machines with both rule sets, in a worker process.
+    """Try both rule sets on chunks of machines, in a worker process.
 
     The rules are compiled once per process instead of once per machine.
     """

@@ -88,11 +88,11 @@ class Capacity:
         :param node: the node before the rules, with :data:`FIELDS`, ``uuid``
             and ``name``.
         """
-        offer_before = _offer_of(node)
         if not self._counts:
             # Without flavors, callers also pass the answers of a comparison,
             # which do not name the rules of the changes.
             return
+        offer_before = _offer_of(node)
         # rule_by_name has the rules that changed the offer, by the name of the
         # changed field or trait.
         offer_after, rule_by_name = _offer_after_rules(entry, node)
