@@ -186,9 +186,9 @@ class _FileWriter:
         entry = dict(converted.rule)
         uuid = rule.entry.get('uuid')
         if uuid:
-            # The UUID comes first. A rule of stock Ironic keeps its UUID,
-            # which may be derived from any text. Other converted rules have
-            # none.
+            # The UUID comes first. The conversion of a rule of stock Ironic
+            # has one, which may be derived from any text; a rule of
+            # ironic-inspector keeps the one in its file.
             entry = {'uuid': uuid, **entry}
         self.write(_write_comments(comments) + _write_yaml(entry))
         self._rules.append(rule)

@@ -73,7 +73,7 @@ def convert(
     :param args: the arguments by name, with :class:`.stock_text.StockText` for
         texts that stock Ironic formats.
     :param existing: fields that certainly have a value when the action runs.
-        Fields that the action changes are removed from the set.
+        Those that may be missing afterwards are removed from the set.
     :param notes: the conversion that records differences.
     :returns: the action with ``op`` and ``args``; None if stock Ironic does
         nothing.
@@ -102,7 +102,7 @@ def convert(
         is_of_node = not op.endswith('port-attribute')
         if is_of_node:
             _check_attribute_of_node(op, tokens, notes)
-            _forget_fields_below('node', tokens, existing)
+            _forget_fields('node', tokens, existing, op == 'del-attribute')
         if 'value' in args:
             new_args['value'] = _convert_value(
                 tokens,
@@ -204,7 +204,7 @@ def _convert_data_path(
     # Plugin data always exist, but the value at the first token may be
     # missing.
     _note_missing_parents(tokens[1:], notes)
-    _forget_fields_below('plugin_data', tokens, existing)
+    _forget_fields('plugin_data', tokens, existing)
     pointer: str = rule.escape(data_path.pointer(tokens))
     return pointer
 
@@ -254,13 +254,14 @@ def _check_attribute_of_node(
         )
 
 
-def _forget_fields_below(
-    root: str, path: list[str], existing: set[str]
+def _forget_fields(
+    root: str, path: list[str], existing: set[str], is_deleted: bool = False
 ) -> None:
-    """Remove the fields below a changed value from the existing fields.
+    """Remove the fields from the existing ones that a change may take away.
 
     For example, after a write to ``/extra/place``, ``node.extra.place.rack``
-    may be missing, because the new value may not have a ``rack``.
+    may be missing, because the new value may not have a ``rack``. The field
+    ``node.extra.place`` itself is missing only if the value was deleted.
 
     :param path: the steps to the changed value, below ``root``.
     :param existing: fields that certainly have a value, e.g.
@@ -272,6 +273,8 @@ def _forget_fields_below(
         # There are no fields for this value or for values below it.
         return
     changed = changed_field.removeprefix('{').removesuffix('}')
+    if is_deleted:
+        existing.discard(changed)
     below = (f'{changed}.', f'{changed}[')
     for field in list(existing):
         if field.startswith(below):

@@ -1066,6 +1066,30 @@ class ActionTestCase(StockTestCase):
                 expected, made.rule['actions'][1]['args']['value']
             )
 
+    def test_a_field_is_gone_when_it_was_deleted(self):
+        has_rack = {
+            'op': 'eq',
+            'args': {'values': ['{node.extra[rack]}', 'r1']},
+        }
+        copies = {
+            'op': 'set-attribute',
+            'args': {'path': 'extra/was', 'value': '{node.extra[rack]}'},
+        }
+        for path, copied in (
+            (
+                'extra/rack',
+                "{node.extra.rack | default('{node.extra[rack]}')!s}",
+            ),
+            ('extra/row', '{node.extra.rack!s}'),
+        ):
+            made = convert(
+                [has_rack],
+                [{'op': 'del-attribute', 'args': {'path': path}}, copies],
+            )
+            self.assertEqual(
+                copied, made.rule['actions'][1]['args']['value'], path
+            )
+
     def test_each_action(self):
         lists = 'where something else than a list is there'
         for op, args, ours, hints in (
