@@ -15,29 +15,7 @@ from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
-
-_GIVES_LISTS = frozenset(
-    (
-        'dict2items',
-        'keys',
-        'reject',
-        'rejectattr',
-        'select',
-        'selectattr',
-        'sort',
-        'unique',
-        'values',
-    )
-)
-"""Filters that return a list of unchanged parts of their value."""
-
-_GIVES_ITEMS = frozenset(('default', 'first', 'get', 'last', 'max', 'min'))
-"""Filters that return one unchanged part of their value."""
-
-_SPLITS_TEXT = frozenset(
-    ('first', 'last', 'max', 'min', 'reject', 'select', 'sort', 'unique')
-)
-"""Those of these filters that treat text as a list of characters."""
+from ironic_inspection_rules.engine.language import registry
 
 
 class Origin(typing.NamedTuple):
@@ -381,20 +359,20 @@ def _keeps_values(field: interpolation.Field) -> bool:
     # that depends on the data.
     may_be_text = False
     for call in field.filters:
-        if may_be_text and call.name in _SPLITS_TEXT:
-            # It returns a character of "******", which does not look masked.
-            return False
         names_of_arguments = [name for name, _value in call.arguments]
-        # map(attribute='size') chooses values, map('upper') computes new ones.
-        chooses_attribute = names_of_arguments == ['attribute']
-        is_choosing_map = call.name == 'map' and chooses_attribute
-        if is_choosing_map or call.name in _GIVES_LISTS:
+        if call.name == 'map' and names_of_arguments == ['attribute']:
+            # map(attribute='size') chooses values, map('upper') makes new
+            # ones.
             may_be_text = False
-        elif call.name in _GIVES_ITEMS:
-            # An item of a list may be a text.
-            may_be_text = True
-        else:
-            # Any other filter makes a new value.
+            continue
+        op = registry.filters().get(call.name)
+        if op is None or not op.plugin.RETURNS_PARTS:
+            # The filter makes a new value, or is unknown.
             return False
+        if may_be_text and op.plugin.TAKES_ITEMS:
+            # It returns characters of "******", which do not look masked.
+            return False
+        # A part may be a text.
+        may_be_text = op.plugin.GIVES != 'list'
     # A conversion and a format compute new values too.
     return field.conversion is None and field.spec is None

@@ -406,6 +406,11 @@ class Filter(Plugin):
     of its argument, or mappings of them. Then only their number is charged,
     otherwise everything in them."""
 
+    RETURNS_PARTS: typing.ClassVar[bool] = False
+    """True if the filter returns unchanged parts of its value: one of them
+    or, if ``GIVES`` is ``list``, a list of them. A secret among them then
+    still reads ``******``, and ``lint`` knows the items."""
+
     TAKES_FILTER: typing.ClassVar[bool] = False
     """True if the positional arguments are the name of a filter and its
     arguments. The first parameter is then a function that applies it."""

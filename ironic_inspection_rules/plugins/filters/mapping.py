@@ -41,6 +41,7 @@ class Keys(plugin.Filter):
     TAKES = _MAPPING
     GIVES = 'list'
     REARRANGES = True
+    RETURNS_PARTS = True
 
     def __call__(self, value: typing.Any) -> list[str]:
         return list(require_mapping(value))
@@ -52,6 +53,7 @@ class Values(plugin.Filter):
     TAKES = _MAPPING
     GIVES = 'list'
     REARRANGES = True
+    RETURNS_PARTS = True
 
     def __call__(self, value: typing.Any) -> list[typing.Any]:
         return list(require_mapping(value).values())
@@ -64,6 +66,7 @@ class Items(plugin.Filter):
     GIVES = 'list'
     PAYS = True
     REARRANGES = True
+    RETURNS_PARTS = True
 
     def __call__(
         self,
@@ -96,6 +99,7 @@ class Get(plugin.Filter):
     """
 
     REARRANGES = True
+    RETURNS_PARTS = True
 
     def __call__(
         self,
@@ -124,6 +128,7 @@ class Default(plugin.Filter):
 
     ACCEPTS_MISSING = True
     REARRANGES = True
+    RETURNS_PARTS = True
 
     def __call__(
         self,

@@ -42,6 +42,7 @@ class _Select(plugin.Filter):
     # The filter calls a condition for each item.
     PAYS = True
     REARRANGES = True
+    RETURNS_PARTS = True
     KEEPS: typing.ClassVar[bool] = True
     """The result of the condition for items that are kept."""
 

@@ -191,6 +191,7 @@ class _Extreme(plugin.Filter):
     TAKES = KINDS
     TAKES_ITEMS = True
     REARRANGES = True
+    RETURNS_PARTS = True
     SCHEMAS = _ATTRIBUTE
     choose: typing.ClassVar[typing.Any]
     """Python's function ``min`` or ``max``."""
@@ -238,6 +239,7 @@ class First(plugin.Filter):
     TAKES = KINDS
     TAKES_ITEMS = True
     REARRANGES = True
+    RETURNS_PARTS = True
     INDEX: typing.ClassVar[int] = 0
 
     def __call__(self, items: Items) -> typing.Any:
@@ -260,6 +262,7 @@ class Unique(plugin.Filter):
     TAKES_ITEMS = True
     GIVES = 'list'
     REARRANGES = True
+    RETURNS_PARTS = True
     SCHEMAS = _ATTRIBUTE
 
     def __call__(
@@ -312,6 +315,7 @@ class Sort(plugin.Filter):
     GIVES = 'list'
     PAYS = True
     REARRANGES = True
+    RETURNS_PARTS = True
     SCHEMAS = _ATTRIBUTE
 
     def __call__(

@@ -46,9 +46,6 @@ _FILTERS_WITH_ATTRIBUTE = frozenset(
     ('join', 'map', 'max', 'min', 'sort', 'sum', 'unique')
 )
 _FILTERS_WITH_NAME = frozenset(('selectattr', 'rejectattr'))
-_FILTERS_KEEPING_ITEMS = frozenset(
-    ('reject', 'rejectattr', 'select', 'selectattr', 'sort', 'unique')
-)
 _FORM_BY_FILTER = {'lower': LOWER, 'upper': UPPER, 'trait': UPPER}
 # Parts of a format of dates that give hours or smaller units.
 _DIRECTIVES_OF_TIME = ('%H', '%I', '%M', '%S', '%f', '%p', '%X', '%c', '%z')
@@ -186,13 +183,10 @@ class FieldValue(typing.NamedTuple):
         items = self.items
         if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
-        if call.name in _FILTERS_KEEPING_ITEMS:
-            # The result has some of the items, or all of them in another
-            # order.
-            return FieldValue(path_of_items=items, made_type=LIST)
-        if call.name in ('first', 'last'):
-            return FieldValue(steps=items)
-        if call.name in ('max', 'min'):
+        if _returns_items(call.name):
+            if _type_of_result(call.name) == LIST:
+                # It has some of the items, or all of them in another order.
+                return FieldValue(path_of_items=items, made_type=LIST)
             # The result is an item: max('size') gives the largest disk, a
             # mapping, instead of its size. The attribute shows that it is a
             # mapping, even if the type in the data is unknown.
@@ -235,6 +229,14 @@ class FieldValue(typing.NamedTuple):
             # The filter is an error on every machine.
             return FieldValue()
         return FieldValue(steps=(*self.steps, *steps))
+
+
+def _returns_items(name: str) -> bool:
+    """Return whether a filter returns items of its value, e.g. ``first``."""
+    op = registry.filters().get(name)
+    if op is None:
+        return False
+    return bool(op.plugin.RETURNS_PARTS and op.plugin.TAKES_ITEMS)
 
 
 def _type_of_result(name: str) -> str | None:

@@ -52,6 +52,8 @@ class OriginsTestCase(base.TestCase):
             ('values | first', True),
             ('values | first | first', False),
             ("get('a') | last", False),
+            # Of a text, this would give its characters.
+            ("get('a') | rejectattr('b', 'eq', 1)", False),
             ("map('length')", False),
             ('length', False),
             ('join', False),
