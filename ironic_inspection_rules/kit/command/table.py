@@ -64,12 +64,7 @@ class TableCommand(arguments.FileCommand):
         )
         # An option for each state selects what is printed: "--missing". All
         # of them append to "states", so that several can be given.
-        for state, text in (
-            (table_comparison.MISSING, _('rows that no machine has')),
-            (table_comparison.UNEXPECTED, _('machines that no row names')),
-            (table_comparison.WRONG, _('machines that are not as expected')),
-            (table_comparison.TWICE, _('machines of one key')),
-        ):
+        for state, text in table_machines.WORDS_BY_STATE.items():
             parser.add_argument(
                 f'--{state}',
                 dest='states',

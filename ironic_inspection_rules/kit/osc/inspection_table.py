@@ -101,24 +101,13 @@ class ListInspectionTableMachines(command.BaremetalCommand):
             'table', metavar='<table>', help=_('Name of the table')
         )
         only = parser.add_mutually_exclusive_group()
-        for state, text in (
-            ('missing', _('Only rows that no machine has')),
-            ('unexpected', _('Only machines that no row names')),
-            ('wrong', _('Only machines that differ from their row')),
-            (
-                'twice',
-                _(
-                    'Only machines whose key another one has, and '
-                    'those that nothing identifies together'
-                ),
-            ),
-        ):
+        for state, text in table_machines.WORDS_BY_STATE.items():
             only.add_argument(
                 f'--{state}',
                 dest='state',
                 const=state,
                 action='store_const',
-                help=text,
+                help=_('Only %s') % text,
             )
         parser.add_argument(
             '-f',
@@ -146,7 +135,9 @@ class ListInspectionTableMachines(command.BaremetalCommand):
         else:
             text = table_machines.as_table(findings)
         self.app.stdout.write(text)
-        if any(machine['state'] != 'right' for machine in machines):
+        if any(
+            finding.state != table_comparison.RIGHT for finding in findings
+        ):
             return EXIT_NOT_RIGHT
         return 0
 

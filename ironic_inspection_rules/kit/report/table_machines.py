@@ -21,6 +21,18 @@ from ironic_inspection_rules.i18n import _
 from ironic_inspection_rules.kit.terminal import table as terminal_table
 from ironic_inspection_rules.machine import table_comparison
 
+WORDS_BY_STATE = {
+    table_comparison.MISSING: _('rows that no machine has'),
+    table_comparison.UNEXPECTED: _('machines that no row names'),
+    table_comparison.WRONG: _('machines that differ from their row'),
+    table_comparison.TWICE: _(
+        'machines whose key another one has, and those that nothing '
+        'identifies together'
+    ),
+}
+"""What the states other than ``right`` mean. The commands that list findings
+have an option for each of them."""
+
 _FORMULA_SIGNS = ('=', '+', '-', '@', '\t', '\r')
 """The first characters of cells that spreadsheets evaluate as formulas."""
 

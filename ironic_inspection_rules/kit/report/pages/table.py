@@ -25,20 +25,25 @@ from ironic_inspection_rules.kit.report.pages import page
 from ironic_inspection_rules.kit.report.pages import shell
 from ironic_inspection_rules.machine import table_comparison
 
-_LOOKS: dict[str, page.Look] = {
-    table_comparison.MISSING: 'bad',
-    table_comparison.UNEXPECTED: 'bad',
-    table_comparison.WRONG: 'warn',
-    table_comparison.TWICE: 'warn',
-    table_comparison.RIGHT: 'good',
+
+class _StateOnPage(typing.NamedTuple):
+    """How a page shows a state: its colour, and the words for its entries."""
+
+    look: page.Look
+    words: str
+
+
+_STATES = {
+    table_comparison.MISSING: _StateOnPage('bad', 'that are missing'),
+    table_comparison.UNEXPECTED: _StateOnPage('bad', 'that no row names'),
+    table_comparison.WRONG: _StateOnPage(
+        'warn', 'that are not as their rows expect'
+    ),
+    table_comparison.TWICE: _StateOnPage('warn', 'that share a key'),
+    table_comparison.RIGHT: _StateOnPage('good', 'as their rows expect'),
 }
-_CHOICES = {
-    'show=missing': 'that are missing',
-    'show=unexpected': 'that no row names',
-    'show=wrong': 'that are not as their rows expect',
-    'show=twice': 'that share a key',
-    'show=right': 'as their rows expect',
-}
+"""All states of :data:`.table_comparison.STATES`."""
+
 _MAX_LABELS = 12
 """Maximum number of entries of a group and a state that are named."""
 
@@ -105,7 +110,7 @@ class _Entry:
     @property
     def tag(self) -> page.Tag:
         """The state, as a tag in its color."""
-        return page.Tag(self.state, _LOOKS[self.state])
+        return page.Tag(self.state, _STATES[self.state].look)
 
     @property
     def opened(self) -> tuple[page.Part, ...]:
@@ -222,7 +227,10 @@ class _Group:
             text = ', '.join(labels[:_MAX_LABELS])
             if len(labels) > _MAX_LABELS:
                 text += ' …'
-            yield (page.Tag(state, _LOOKS[state]), page.Words(f' {text}'))
+            yield (
+                page.Tag(state, _STATES[state].look),
+                page.Words(f' {text}'),
+            )
 
 
 def _group_entries(entries: Sequence[_Entry]) -> list[_Group]:
@@ -270,7 +278,7 @@ def _build_tiles(
             page.Tile(
                 number_by_state[state],
                 words=(state, state),
-                look=_LOOKS[state],
+                look=_STATES[state].look,
                 link=('show', state),
             )
         )
@@ -316,7 +324,9 @@ def _build_entries_card(
         page.PageColumn('Machine', width='14rem', wide=True),
     ]
     # The words for the rows that a link selects, by the mark of the rows.
-    choices = dict(_CHOICES)
+    choices = {
+        f'show={state}': on_page.words for state, on_page in _STATES.items()
+    }
     mark_by_name_of_group = {}
     if by is not None:
         columns.append(page.PageColumn(by, width='9rem', wide=True))
