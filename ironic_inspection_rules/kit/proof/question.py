@@ -727,10 +727,10 @@ def parse(questions: str) -> list[str]:
         elif question not in OF_RULES:
             raise ValueError(
                 _(
-                    '%s is no question; there are dead, shadowed, conflict '
+                    '%(question)s is no question; there are %(of_rules)s '
                     'and gap:<path>'
                 )
-                % question
+                % {'question': question, 'of_rules': ', '.join(OF_RULES)}
             )
     return asked_for
 
