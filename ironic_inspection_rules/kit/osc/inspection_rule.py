@@ -393,10 +393,17 @@ class PurgeInspectionRules(command.BaremetalCommand):
         parser.add_argument('--yes', action='store_true', help=_('Do not ask'))
 
     def take_action(self, parsed_args):
-        if rule_set_commands.confirm(
+        """Ask for confirmation, and remove the rules.
+
+        :returns: the exit status: 0 if they were removed, 1 if the user
+            declined.
+        """
+        if not rule_set_commands.confirm(
             _('Remove all inspection rules?'), parsed_args.yes
         ):
-            inspection_rule.delete_all_inspection_rules(self.baremetal)
+            return 1
+        inspection_rule.delete_all_inspection_rules(self.baremetal)
+        return 0
 
 
 class EvaluateInspectionRules(command.BaremetalCommand):

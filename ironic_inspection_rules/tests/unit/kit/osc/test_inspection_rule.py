@@ -2,6 +2,8 @@
 
 """What is printed of rules, and of those that are tried on one node."""
 
+import fixtures
+
 from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.kit.osc import inspection_rule
@@ -45,6 +47,28 @@ class GetTestCase(base.TestCase):
             error = self.assertRaises(exceptions.Invalid, self.get, 200, body)
             self.assertIn(f'/inspection_rules/{self.UUID}', str(error))
             self.assertIn('"uuid" is expected', str(error))
+
+
+class PurgeTestCase(base.TestCase):
+    def purge(self, answer):
+        self.useFixture(fixtures.MonkeyPatch('sys.stdin.isatty', lambda: True))
+        self.useFixture(
+            fixtures.MonkeyPatch('builtins.input', lambda _prompt: answer)
+        )
+        baremetal = fakes.Baremetal()
+        baremetal.answers = [(204, None)]
+        command = inspection_rule.PurgeInspectionRules(
+            fakes.App(baremetal), None
+        )
+        parser = command.get_parser('openstack')
+        return command.run(parser.parse_args([])), baremetal.calls
+
+    def test_whoever_declines_gets_another_status(self):
+        self.assertEqual((1, []), self.purge('n'))
+        status, [(method, path, _arguments)] = self.purge('y')
+        self.assertEqual(
+            (0, 'DELETE', '/inspection_rules'), (status, method, path)
+        )
 
 
 class EditTestCase(base.TestCase):
