@@ -227,7 +227,10 @@ _QUEUE = [
             'Seconds without a sign of life after which a worker '
             'counts as dead, and others take over what it was '
             'processing. They are measured by the clock of the '
-            'database.'
+            'database. PostgreSQL and MariaDB also end every '
+            'transaction of an API, a conductor or a worker that is '
+            'idle for that long: where a machine stalls for longer, '
+            'calls of Ironic itself fail.'
         ),
     ),
     cfg.IntOpt(
