@@ -115,11 +115,13 @@ class _Places:
         )
 
     def overlap(self, other: '_Places') -> bool:
-        """Return whether one of the places is around one of the others."""
-        return not (
-            self.places.isdisjoint(other._with_places_around)
-            and self._with_places_around.isdisjoint(other.places)
-        )
+        """Return whether a place is equal to another, or around it.
+
+        Either of the two may be around the other.
+        """
+        if not self.places.isdisjoint(other._with_places_around):
+            return True
+        return not self._with_places_around.isdisjoint(other.places)
 
 
 class _WritingRule:
@@ -147,46 +149,51 @@ class _WritingRule:
         self._conditions = list(
             map(exclusion.ComparedCondition, rule.conditions)
         )
+        self._conditions_of_actions = self._find_conditions_of_actions()
         self._fails = any(map(postcondition.fails, rule.actions))
         self._read = self._find_read_places()
         self._decides_first = postcondition.decides_first(rule)
-        # Two caches. _aftermaths has the data that this rule leaves, by the
-        # pointer to the action that has run. _conditions_after has the
-        # conditions of this rule in the form in which they are decided after
-        # other rules, by the pointer to the condition.
-        self._postconditions: dict[str, postcondition.Postcondition] = {}
-        self._conditions_after: dict[
+        # Caches of _find_data_after() and _split_to_decide(), by the pointer
+        # to the action and by the pointer to the condition.
+        self._data_after: dict[str, postcondition.Postcondition] = {}
+        self._parts_to_decide: dict[
             str, list[postcondition.RuleCondition]
         ] = {}
-        # The conditions in the "when" of actions, by the pointer to the
-        # action.
-        self._conditions_of_actions: dict[
-            str, list[exclusion.ComparedCondition]
-        ] = {}
-        for position, action in enumerate(rule.actions):
-            # The "when" of an action with a loop is checked per item. The
-            # action may run for another item, so it cannot exclude other
-            # actions.
-            if not action.loops:
-                # Actions of the rule itself run before a "when" is decided.
-                before = _find_changed_places(rule.actions[:position])
-                conditions = [
-                    self._condition_after(
-                        exclusion.ComparedCondition(operation), before
-                    )
-                    for operation in action.inner
-                ]
-                self._conditions_of_actions[action.pointer] = conditions
+
+    def _find_conditions_of_actions(
+        self,
+    ) -> dict[str, list[exclusion.ComparedCondition]]:
+        """Return the conditions in the ``when`` of the actions without a loop.
+
+        The ``when`` of an action with a loop is checked per item. The action
+        may run for another item, so it cannot exclude other actions.
+
+        :returns: the conditions by the pointer to the action.
+        """
+        by_action: dict[str, list[exclusion.ComparedCondition]] = {}
+        for position, action in enumerate(self.rule.actions):
+            if action.loops:
+                continue
+            # Earlier actions of the rule run before a "when" is decided.
+            changed_before = _find_changed_places(self.rule.actions[:position])
+            by_action[action.pointer] = [
+                self._restate_before_change(
+                    exclusion.ComparedCondition(operation), changed_before
+                )
+                for operation in action.inner
+            ]
+        return by_action
 
     def _find_read_places(self) -> _Places:
-        """Return the places that the conditions of the rule may read."""
+        """Return the places that the fields in the conditions read.
+
+        An op with ``NEEDS_VIEW`` may read other data too. They need not be
+        known, because the result of such an op is never predicted.
+        """
         places: set[data_path.Path] = set()
         for condition in self.rule.all_conditions:
             for field in effects.fields_of_operation(condition):
                 places |= self._places_of(field)
-            if condition.op.plugin.NEEDS_VIEW:
-                # The op may read any data.
-                places.add(())
         return _Places(places)
 
     def _places_of(self, field: interpolation.Field) -> set[data_path.Path]:
@@ -203,12 +210,12 @@ class _WritingRule:
                     places.add(effects.read_place(inner))
         return places
 
-    def _condition_after(
+    def _restate_before_change(
         self, condition: exclusion.ComparedCondition, changed: _Places
     ) -> exclusion.ComparedCondition:
-        """Return a condition as a statement about the data before a change.
+        """Return what a condition says about the data before a change.
 
-        It says nothing about fields whose values may change.
+        It says nothing about the fields that the change may overwrite.
 
         :param condition: a condition of this rule, decided after the change.
         :param changed: the places that change.
@@ -245,7 +252,8 @@ class _WritingRule:
             read_vars = ''
             if _reads_vars(condition):
                 read_vars = json.dumps(self.rule.rule.vars)
-            for fact in self._condition_after(condition, changed).facts:
+            restated = self._restate_before_change(condition, changed)
+            for fact in restated.facts:
                 required.add(fact, read_vars)
         return required
 
@@ -308,38 +316,29 @@ class _WritingRule:
         if not self._affects(later) and not later._affects(self):
             # This applies to most pairs, and is cheap to decide.
             return not exclusion.exclude(conditions, later_conditions)
-        later_after = self._list_conditions_after(write, later, later_write)
-        if later_after is not None and not exclusion.exclude(
-            conditions, later_after
-        ):
-            # The later write may happen after this write.
-            return True
-        after = later._list_conditions_after(later_write, self, write)
+        # First, this rule runs before the later rule, as they are stored.
+        if later._may_follow(later_write, self, write):
+            restated_of_later = later._restate_before_rule(later_write, self)
+            if not exclusion.exclude(conditions, restated_of_later):
+                # The later write may happen after this write.
+                return True
+        # The later write never follows this write. Examine the other order.
+        may_follow = self._may_follow(write, later, later_write)
         if exclusion.exclude(conditions, later_conditions):
-            # At first no machine meets both sets of conditions. In the other
-            # order this write may follow the later write, which makes the
-            # conditions of this rule hold.
-            if after is None:
+            # At first no machine meets both sets of conditions. The later
+            # write may make the conditions of this rule hold.
+            if not may_follow:
                 return False
-            return not exclusion.exclude(later_conditions, after)
-        if after is None:
+            restated = self._restate_before_rule(write, later)
+            return not exclusion.exclude(later_conditions, restated)
+        if not may_follow:
             # Neither write follows the other.
             return True
-        # The later write never follows this write. The order decides unless
-        # this write always follows in the other order: each condition that the
-        # later rule may change holds before and after it. A group is skipped:
-        # it may hold because of its conditions on other fields.
-        left = later._after(later_write.pointer)
-        for before, now in zip(self._conditions_of(write), after, strict=True):
-            if not now.overwritten or now.inner:
-                continue
-            held_before = any(
-                exclusion.implies(other, before) for other in later_conditions
-            )
-            parts = self._conditions_to_decide(before)
-            if not held_before or not all(map(left.decides, parts)):
-                return True
-        return False
+        # If this write always follows the later write, its value stays in both
+        # orders.
+        return not self._always_follows(
+            write, later, later_write, later_conditions
+        )
 
     def _affects(self, other: '_WritingRule') -> bool:
         """Return whether this rule may decide whether another rule matches.
@@ -349,64 +348,124 @@ class _WritingRule:
         """
         return self._fails or self.changed.overlap(other._read)
 
-    def _list_conditions_after(
+    def _may_follow(
         self,
         write: ActionEffect,
-        other: '_WritingRule',
-        other_write: ActionEffect,
-    ) -> list[exclusion.ComparedCondition] | None:
-        """Return the conditions of a write that follows a write of this rule.
+        first: '_WritingRule',
+        first_write: ActionEffect,
+    ) -> bool:
+        """Return whether a write of this rule may follow one of another rule.
 
-        They are statements about the data before this rule. They say nothing
-        about the fields that this rule may change.
+        It never does if the other rule fails the inspection, or leaves data
+        for which a condition is false. For example, ``eq: ["{…tier}", 1]`` is
+        false after a rule that writes ``tier: 2``.
 
-        :param write: the write of this rule, which has happened.
-        :param other_write: the write of the other rule.
-        :returns: all conditions of the other write, in their order; None if it
-            never happens after this rule, because one of its conditions is
-            certainly false, or because this rule fails the inspection. For
-            example, ``eq: ["{…tier}", 1]`` is false if this rule writes
-            ``tier: 2``.
+        :param write: a write of this rule.
+        :param first: the rule that runs first.
+        :param first_write: the write of that rule, which has happened.
         """
-        conditions = other._conditions_of(other_write)
-        if self.rule.rule.mode != model.ENFORCE:
-            # This rule is only tried, so other rules do not see its writes.
-            return conditions
-        if self._fails:
-            # No rule runs after this rule.
-            return None
-        after = self._after(write.pointer)
-        conditions_after = []
-        for condition in conditions:
-            if condition in other._conditions and other._decides_first:
-                # The rule is decided before any rule of its phase acts.
-                conditions_after.append(condition)
+        if first.rule.rule.mode != model.ENFORCE:
+            # The other rule is only tried, so this rule does not see its
+            # writes.
+            return True
+        if first._fails:
+            return False
+        data_after = first._find_data_after(first_write)
+        for condition in self._conditions_of(write):
+            if self._is_decided_first(condition) or condition.overwritten:
+                # It does not read what the other rule leaves: actions of this
+                # rule may overwrite a field before a "when" is decided.
                 continue
-            # The result is unknown if actions of the other rule may change
-            # what the condition reads.
-            if not condition.overwritten and any(
-                after.decides(part) is False
-                for part in other._conditions_to_decide(condition)
-            ):
-                return None
-            conditions_after.append(
-                other._condition_after(condition, self.changed)
-            )
-        return conditions_after
+            parts = self._split_to_decide(condition)
+            if any(data_after.decides(part) is False for part in parts):
+                return False
+        return True
 
-    def _after(self, pointer: str) -> postcondition.Postcondition:
-        """Return the data that this rule leaves after an action has run."""
+    def _always_follows(
+        self,
+        write: ActionEffect,
+        first: '_WritingRule',
+        first_write: ActionEffect,
+        first_conditions: list[exclusion.ComparedCondition],
+    ) -> bool:
+        """Return whether a write of this rule follows another on all machines.
+
+        It does if each of its conditions that the other rule may change holds
+        before and after that rule.
+
+        :param write: a write of this rule.
+        :param first: the rule that runs first.
+        :param first_write: the write of that rule.
+        :param first_conditions: conditions that hold where ``first_write``
+            happens.
+        """
+        data_after = first._find_data_after(first_write)
+        for condition in self._conditions_of(write):
+            restated = self._restate_one_before_rule(condition, first)
+            if not restated.overwritten or condition.inner:
+                # The other rule does not change it. A group is skipped: it
+                # may hold because of its conditions on other fields.
+                continue
+            held_before = any(
+                exclusion.implies(given, condition)
+                for given in first_conditions
+            )
+            if not held_before:
+                return False
+            parts = self._split_to_decide(condition)
+            if not all(data_after.decides(part) is True for part in parts):
+                return False
+        return True
+
+    def _restate_before_rule(
+        self, write: ActionEffect, first: '_WritingRule'
+    ) -> list[exclusion.ComparedCondition]:
+        """Return what the conditions of a write say before another rule runs.
+
+        :param write: a write of this rule.
+        :param first: the rule that runs before this rule.
+        """
+        return [
+            self._restate_one_before_rule(condition, first)
+            for condition in self._conditions_of(write)
+        ]
+
+    def _restate_one_before_rule(
+        self, condition: exclusion.ComparedCondition, first: '_WritingRule'
+    ) -> exclusion.ComparedCondition:
+        """Return what a condition of this rule says before another rule runs.
+
+        :param first: the rule that runs before this rule.
+        """
+        if first.rule.rule.mode != model.ENFORCE:
+            # The other rule changes nothing.
+            return condition
+        if self._is_decided_first(condition):
+            return condition
+        return self._restate_before_change(condition, first.changed)
+
+    def _is_decided_first(
+        self, condition: exclusion.ComparedCondition
+    ) -> bool:
+        """Return whether a condition is decided before any rule has acted."""
+        return self._decides_first and condition in self._conditions
+
+    def _find_data_after(
+        self, write: ActionEffect
+    ) -> postcondition.Postcondition:
+        """Return the data that this rule leaves if a write has happened."""
+        pointer = write.pointer
         if not self._conditions_of_actions.get(pointer):
             # The action has no "when", or has a loop. This rule leaves the
             # same data for all such actions, so they share one cache entry.
             pointer = ''
-        if pointer not in self._postconditions:
-            self._postconditions[pointer] = postcondition.Postcondition(
+        if pointer not in self._data_after:
+            self._data_after[pointer] = postcondition.Postcondition(
                 self.rule, pointer
             )
-        return self._postconditions[pointer]
+        return self._data_after[pointer]
 
-    def _conditions_to_decide(
+    def _split_to_decide(
         self, condition: exclusion.ComparedCondition
     ) -> list[postcondition.RuleCondition]:
         """Return a condition of this rule, to be decided after other rules.
@@ -415,12 +474,12 @@ class _WritingRule:
             values, because one part may be decided even if the whole is not.
         """
         pointer = condition.operation.pointer
-        if pointer not in self._conditions_after:
-            self._conditions_after[pointer] = [
+        if pointer not in self._parts_to_decide:
+            self._parts_to_decide[pointer] = [
                 postcondition.RuleCondition(self.rule.rule, part)
                 for part in exclusion.split_into_pairs(condition.operation)
             ]
-        return self._conditions_after[pointer]
+        return self._parts_to_decide[pointer]
 
     def _conditions_of(
         self, write: ActionEffect
@@ -529,7 +588,7 @@ def _format_value(effect: effects.Effect) -> str:
 
 
 def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
-    """Return whether a later write undoes an earlier write.
+    """Return whether a later write changes what an earlier write has left.
 
     For example, ``driver: redfish`` undoes ``driver: ipmi``, and ``extra:
     {rack: 2}`` undoes ``/extra/rack: 1``.
@@ -555,22 +614,31 @@ def _undoes(earlier: effects.Effect, later: effects.Effect) -> bool:
     if later.extends:
         is_same_place = earlier.place == later.place
         return is_same_place and not _may_be_extended(earlier.value)
-    # One place must be equal to the other, or around it.
-    outer, inner = earlier, later
-    if len(later.place) < len(earlier.place):
-        outer, inner = later, earlier
-    is_inside = inner.place[: len(outer.place)] == outer.place
-    if not is_inside:
+    if len(earlier.place) <= len(later.place):
+        return _values_differ(around=earlier, inside=later)
+    return _values_differ(around=later, inside=earlier)
+
+
+def _values_differ(around: effects.Effect, inside: effects.Effect) -> bool:
+    """Return whether two writes give one place different values.
+
+    ``extra: {rack: 2}`` and ``/extra/rack: 1`` do.
+
+    :param around: a write at the same place as ``inside``, or at a mapping
+        around it; if it is at another place, the values do not differ.
+    """
+    depth = len(around.place)
+    if inside.place[:depth] != around.place:
         return False
-    steps_inside = inner.place[len(outer.place) :]
+    steps_inside = inside.place[depth:]
     if not steps_inside:
         # Both write to the same place.
-        return not data_path.is_same(outer.value, inner.value)
-    value_inside = _part_at(outer.value, steps_inside)
+        return not data_path.is_same(around.value, inside.value)
+    value_inside = _part_at(around.value, steps_inside)
     if value_inside is data_path.ABSENT:
         # One rule creates or removes the mapping, and the other rule fills it.
         return False
-    return not data_path.is_same(value_inside, inner.value)
+    return not data_path.is_same(value_inside, inside.value)
 
 
 def _traits_differ(group: effects.Effect, single: effects.Effect) -> bool:
