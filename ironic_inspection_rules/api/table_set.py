@@ -316,12 +316,12 @@ def _may_read_tables(rule: model.Rule) -> bool:
 
 
 def check(rule: model.Rule, in_force: repository.Snapshot) -> int | None:
-    """Check that the tables and columns that a rule reads exist.
+    """Check that the tables and columns that a single posted rule reads exist.
 
     :param in_force: the rules and tables that are stored now.
-    :returns: the revision of the tables that the rule was checked with. When
-        the rule is stored, this must still be the revision. None if the rule
-        reads no tables.
+    :returns: the revision of ``in_force``. The caller stores the rule only if
+        this still is the revision of the rule set, because the tables may have
+        changed otherwise. None if the rule reads no tables.
     :raises: InvalidRule if a table or a column does not exist.
     """
     if not _may_read_tables(rule):

@@ -90,7 +90,8 @@ def release(session: orm.Session, node_uuid: str, holder: str) -> bool:
 def list_reserved(prefix: str, limit: int) -> list[tuple[str, str]]:
     """List locked nodes whose holder's name begins with a prefix.
 
-    The leader uses this to find nodes that ended deliveries have left locked.
+    The leader of the workers lists all nodes that deliveries have locked, and
+    unlocks those whose delivery has ended.
 
     :param prefix: the prefix, e.g. ``inspection-request:``.
     :param limit: maximum number of nodes.

@@ -2,6 +2,9 @@
 
 """Differences between the parts of a machine at two times.
 
+The API shows them for two inventories, and the history of a node records
+whether an inspection has changed parts.
+
 A source is a list of parts by one reporter, e.g. ``agent disk
 inventory.disks`` by the ramdisk. The last report of each source is remembered.
 A source is compared only with its own last report, because another reporter
@@ -9,9 +12,9 @@ such as Redfish describes the same disk in other words. A source is silent if
 it is not in the report, e.g. because Redfish did the inspection.
 
 An identity, e.g. ``('disk', 's3z8')``, connects the parts that several sources
-report: they are a group. This way, a change that one source announces is not
-announced again by another source, and a part is not announced as gone while
-another source still reports it.
+report: they are a group. A source *announces* a change if its report is the
+first that shows the change. No other source announces it again, and a part is
+not announced as gone while another source still reports it.
 
 In a pair ``(old, new)``, ``old`` is a part as its source reported it last, and
 ``new`` is the same part in the new report. A pair may have an identity on one

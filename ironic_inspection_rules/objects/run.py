@@ -108,6 +108,9 @@ class InspectionRun(base.IronicObject, object_base.VersionedObjectDictCompat):
     def get_data(cls, context, node_uuid):
         """Return the data of the machine in the node's last run, if it failed.
 
+        The API shows these data, and checks the conditions of a rule again on
+        them to explain why the rule did not match.
+
         :returns: ``uuid`` and ``created_at`` (ISO 8601) of the run,
             ``inventory`` and ``plugin_data``; None if there are no such data.
         """

@@ -226,7 +226,9 @@ def _as_document_error(
 ) -> exceptions.InvalidDocument:
     """Convert the error of an invalid rule to an error with its file and line.
 
-    The new error has all problems of the rule, and the position of the first.
+    It ends the start of a service, ``test`` and ``diff``, which need all rules
+    of their files. It has all problems of the rule, and the position of the
+    first.
 
     :param language_note: the note that the rule is in another language; None
         if it is in the language of this package.

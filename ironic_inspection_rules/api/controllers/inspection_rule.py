@@ -489,8 +489,8 @@ def delete_all() -> None:
 def _check_tables(rule: model.Rule) -> int | None:
     """Check that the tables and columns that a rule reads exist.
 
-    :returns: the revision of the tables that were checked; None if the rule
-        reads no tables.
+    :returns: the revision of the rule set whose tables were checked; None if
+        the rule reads no tables.
     :raises: InvalidRule if a table or a column does not exist.
     """
     in_force = start.rules().refresh(api.request.context)

@@ -236,10 +236,11 @@ def _find_starting_nodes(node_uuid: str | None = None) -> set[str]:
 def _state(node: Any, starting_uuids: Collection[str]) -> str:
     """Return the state of an inspection in ironic-inspector's terms.
 
-    * ``starting``: the machine is being powered on and boots its ramdisk.
+    * ``starting``: the machine waits in the queue to be powered on, is being
+      powered on, or boots its ramdisk.
     * ``waiting``: the ramdisk collects data.
     * ``processing``: the data are collected by the conductor, or have come and
-      are processed.
+      wait in the queue or are processed.
     * ``error`` and ``finished``: the inspection has ended.
 
     :param node: a node that is or was inspected.

@@ -239,10 +239,10 @@ def places(written: typing.Any) -> tuple[Place, ...]:
 
 
 def mentions(root: str, value: typing.Any) -> bool:
-    """Return whether a value may contain a field over a root.
+    """Return whether a value may contain a field that reads a root.
 
-    This is a quick test without parsing, which may return True for other
-    text: for ``tables`` it does so for ``{vars.tables}``.
+    With this quick test, callers do not parse most rules. It may return True
+    for other text: for ``tables`` it does so for ``{vars.tables}``.
     """
     ahead = [value]
     while ahead:

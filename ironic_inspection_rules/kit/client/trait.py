@@ -28,6 +28,7 @@ def nodes(
 ) -> Iterator[node.Node]:
     """Yield nodes like ``baremetal.nodes``, filtered by their traits.
 
+    This is for scripts of users; the commands call :func:`.node.nodes`.
     ``baremetal.nodes`` does not send filters by traits. So they are added to
     the path of the request, e.g. ``/nodes?traits=CUSTOM_A,CUSTOM_B``.
 
