@@ -134,14 +134,16 @@ class WorkerService:
         self._listener: wakeup.Listener | None = None
         if wakeup.is_available():
             self._listener = wakeup.Listener(name, self.wake)
-        self._worker_thread = self._make_thread('worker', self._worker.run)
+        self._worker_threads = [
+            self._make_thread('worker', self._worker.run),
+            self._make_thread('power-on', self._power_on_worker.run),
+        ]
         self._threads = [
-            self._worker_thread,
+            *self._worker_threads,
             self._make_thread(
                 'leader tasks',
                 functools.partial(leader_tasks.run, self._stop),
             ),
-            self._make_thread('power-on', self._power_on_worker.run),
         ]
         self._started: list[threading.Thread] = []
 
@@ -194,8 +196,12 @@ class WorkerService:
         self._power_on_worker.stop()
 
     def is_working(self) -> bool:
-        """Return whether a delivery may be in progress."""
-        return self._worker_thread.is_alive()
+        """Return whether a delivery may be in progress.
+
+        The thread of a worker ends after its last delivery. The process of an
+        embedded worker does not end before that.
+        """
+        return any(thread.is_alive() for thread in self._worker_threads)
 
     def wait(self) -> None:
         """Wait until all deliveries are done."""
@@ -268,6 +274,8 @@ def is_embedded_wanted() -> bool:
 
 def start_embedded() -> WorkerService:
     """Start a worker in this process, which stops with the conductor.
+
+    An all-in-one Ironic then needs no separate worker process.
 
     :returns: the worker, which is running.
     """

@@ -35,7 +35,7 @@ class ServiceTestCase(base.IronicTestCase):
         self.patch(service.driver_factory, 'hardware_types', dict)
         self.patch(service.driver_factory, 'all_interfaces', dict)
         self.patch(service, 'make_queue', lambda served: None)
-        self.patch(service.rule_counter, 'counter', FakeCounter)
+        self.patch(service.rule_counter, 'get_counter', FakeCounter)
         self.service = service.WorkerService('name')
 
 
@@ -85,6 +85,27 @@ class StopTestCase(ServiceTestCase):
 
         for worker in (self.service._worker, self.service._power_on_worker):
             self.assertTrue(worker.pause(PATIENCE))
+
+
+class WorkingTestCase(ServiceTestCase):
+    def test_it_works_until_the_last_power_on_is_done(self):
+        power_on_may_end = threading.Event()
+
+        def run(worker):
+            if worker.name.endswith(':power-on'):
+                power_on_may_end.wait(PATIENCE)
+
+        self.patch(service.worker.Worker, 'run', run)
+        working = service.WorkerService('name')
+        threads = {thread.name: thread for thread in working._threads}
+        self.assertFalse(working.is_working())
+        threads['power-on'].start()
+        threads['worker'].start()
+        threads['worker'].join(PATIENCE)
+        self.assertTrue(working.is_working())
+        power_on_may_end.set()
+        threads['power-on'].join(PATIENCE)
+        self.assertFalse(working.is_working())
 
 
 class SuperviseTestCase(ServiceTestCase):
