@@ -460,6 +460,10 @@ class DatabaseQueue:
     def abort(self, uuid: str, reason: str) -> queue_request.Request:
         """Abort a request that no worker has begun to process.
 
+        The API calls this for an operator, and then asks a conductor to abort
+        the inspection. If the conductor does not, the leader of the workers
+        fails the node.
+
         :param reason: stored as the error of the request.
         :returns: the ended request.
         :raises: RequestNotFound if it does not exist; RequestNotWaiting if a
@@ -550,7 +554,9 @@ class DatabaseQueue:
     def settle(
         self, request: queue_request.Request, transaction: typing.Any = None
     ) -> None:
-        """Record that the node of an ended request is in a final state.
+        """Record that nothing is left to do for the node of an ended request.
+
+        The leader of the workers does not look at the request again.
 
         :param transaction: an SQLAlchemy session; None for a new one.
         """

@@ -203,13 +203,19 @@ class QueueMaintenance:
         )
 
     def forget_requests(self) -> None:
-        """Remove requests that ended ``report_expiration`` ago."""
+        """Remove requests that ended more than ``report_expiration`` ago.
+
+        Until then, the API shows how they ended.
+        """
         count = self._queue.forget(self._report_expiration)
         if count:
             LOG.info('Removed %d requests that were done long ago', count)
 
     def remove_deleted_nodes(self) -> None:
         """Remove the records of deleted nodes: their requests and their runs.
+
+        A conductor removes the runs together with the node, but not the
+        requests. This also removes the runs that it could not remove.
 
         For both kinds of records, a round checks 500 nodes that have records,
         in the order of their UUIDs, and the next round checks the nodes that
@@ -264,7 +270,7 @@ class UnservedRequests:
     worker serves the driver or the group of a node, its requests wait forever.
 
     :param served: an SQL condition on the requests that this worker can
-        process; None for all.
+        process.
     :param patience: seconds that a request may wait.
     """
 

@@ -148,7 +148,7 @@ class DeliveryTask(task_manager.TaskManager):
 
     @transaction.retried_on_lock_conflict
     def settle(self, note: Callable[..., None]) -> None:
-        """Unlock the node, and record that it is in a final state.
+        """Unlock the node, and record that nothing is left to do for it.
 
         One transaction does both.
 
@@ -276,9 +276,11 @@ def check(node, request: queue_request.Request) -> NodeCheck:
       begun since the request was stored, it brings its own data.
     * A power-on needs "inspect wait".
     * The first attempt at posted data needs "inspect wait", because the node
-      waits for the data, or "enroll", because it was just discovered. Later
-      attempts also allow the states that an interrupted attempt leaves behind.
-      If the node is "manageable", an earlier attempt has finished.
+      waits for the data, or "enroll", because it was just discovered. It also
+      allows "inspect failed" if a conductor has failed the node by a timeout
+      although the data had been accepted. Later attempts also allow the states
+      that an interrupted attempt leaves behind. If the node is "manageable",
+      an earlier attempt has finished.
 
     A node that waits in a newer inspection is not changed by a power-on, nor
     by posted data of an earlier inspection.
