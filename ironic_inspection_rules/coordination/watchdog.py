@@ -112,8 +112,8 @@ class WatchedLoop:
         the new thread cannot be started, a later call tries it again, after
         another ``limit``.
 
-        :param limit: in seconds, from the last :meth:`note_life`. A thread
-            calls this when a round begins.
+        :param limit: in seconds, from the last :meth:`record_heartbeat`. A
+            thread calls this when a round begins.
         """
         if self._thread is None or self._stop.is_set():
             return
@@ -171,8 +171,10 @@ def watch(
 ) -> None:
     """Call a function periodically until a stop is requested.
 
+    This is the function of the thread that watches others.
+
     :param look_after_loops: the function, which calls
-        :meth:`WatchedLoop.look_after` of every loop.
+        :meth:`WatchedLoop.restart_if_hung` of every loop.
     :param period: seconds between two calls.
     """
     while not stop.wait(period):
