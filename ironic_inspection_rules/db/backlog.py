@@ -33,7 +33,7 @@ class Backlog(typing.NamedTuple):
 
 
 class Unserved(typing.NamedTuple):
-    """A driver and conductor group whose requests no worker processes.
+    """A driver and conductor group whose requests wait for a worker.
 
     ``node`` is the UUID of the node in it that has waited longest. ``delay``
     is the number of seconds for which the request of this node has been due.
@@ -60,11 +60,12 @@ Queries here therefore ask for every state separately.
 def read_unserved(
     served: sa.ColumnElement[bool], patience: float
 ) -> list[Unserved]:
-    """Read the drivers and conductor groups that no worker serves.
+    """Read the drivers and conductor groups that no worker seems to serve.
 
     These are the drivers and groups of nodes whose requests have waited too
-    long and cannot be processed by the workers of this process. Only the
-    :data:`_MOST_READ` longest waiting requests are looked at.
+    long and cannot be processed by the workers of this process. The leader of
+    the workers warns of them. Only the :data:`_MOST_READ` longest waiting
+    requests are looked at.
 
     :param served: the SQL condition of requests that the workers of this
         process can process, see :func:`.node_reservation.served_by`.
@@ -169,8 +170,8 @@ def _compute_delay(
 def read() -> Backlog:
     """Count the open requests of the cluster, and measure the longest delay.
 
-    A node has at most one open request, so there are at most as many open
-    requests as nodes.
+    The leader of the workers sends the numbers to the metrics. A node has at
+    most one open request, so there are at most as many open requests as nodes.
     """
     count = sa.select(sa.func.count())
     is_open = models.RequestRow.state.in_(_OPEN_STATES)
@@ -194,6 +195,8 @@ def read() -> Backlog:
 @transaction.retried_on_lock_conflict
 def read_neglected(patience: float) -> Backlog | None:
     """Read the backlog if a request waits too long and none is processed.
+
+    The API then warns that no worker seems to run.
 
     :param patience: seconds that a request may wait.
     :returns: the backlog; None if a worker processes a request, or if no

@@ -627,9 +627,10 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
 
     The holder may have locked the node in Ironic, and this lock must not be
     taken from it. A worker holds an open request until the request is claimed
-    again or taken back, even if the lease has expired before. The leader
-    holds an ended request until its lease expires, while it brings the node
-    into a final state.
+    again or taken back, even if the lease has expired before. An ended request
+    is held until its lease expires: by a worker that has ended it without
+    unlocking the node, or by the leader, which takes the node out of
+    inspection.
     """
     row = models.RequestRow
     is_open_and_held = sa.and_(db_request.OPEN, row.worker.is_not(None))
@@ -646,6 +647,7 @@ def list_held_requests(node_uuid: str) -> list[models.RequestRow]:
 def list_workers() -> list[str]:
     """Read the names of the workers that currently process a request.
 
+    The command that removes the tables refuses to do so while there are any.
     These workers hold a lease that has not expired; idle workers are not
     stored.
     """

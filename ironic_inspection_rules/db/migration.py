@@ -230,7 +230,8 @@ def table_names() -> list[str]:
 def count_rows() -> dict[str, int]:
     """Return the number of rows by table, in the order in which drop() works.
 
-    All existing tables of this package are counted.
+    The operator sees them before :func:`drop`. All existing tables of this
+    package are counted.
     """
     counts: dict[str, int] = {}
     with enginefacade.writer.get_engine().connect() as connection:

@@ -217,7 +217,7 @@ class RevisionRow(Base):
 class RulesRevisionRow(Base):
     """The single row that counts the changes of the rule set.
 
-    Every change of ``ir_rules`` increments it in the same transaction. With
+    Every change of rules or tables increments it in the same transaction. With
     one small query, a process can therefore find out whether its rules are
     still in force. No two changes happen at the same time, because a change
     locks the row.
@@ -235,7 +235,8 @@ class RequestRow(models.TimestampMixin, Base):
     - ``open_node_uuid`` is the node's UUID until the request is done, and then
       NULL. It is unique, so that a node has at most one open request.
     - ``token`` is incremented by every delivery of the request to a worker,
-      and by everything else that ends a delivery.
+      and whenever the request is taken from its delivery, e.g. because the
+      lease has expired. The end of the request does not change it.
     - ``lock_failures`` is the number of failures in a row whose cause was not
       the request itself, e.g. a locked node.
     - ``due_at`` is the time from which the queue may act on the request, in

@@ -165,6 +165,7 @@ def get_data(node_uuid: str) -> dict[str, Any] | None:
 def list_failed(node_uuids: Collection[str]) -> list[dict[str, Any]]:
     """Read inventory and plugin data of nodes whose last run failed.
 
+    Rules are tried on these data, because Ironic stores none after a failure.
     Nodes whose last run did not fail, or has no stored data, are left out.
 
     :returns: a mapping per node: ``node_uuid``, ``uuid`` and ``created_at`` of

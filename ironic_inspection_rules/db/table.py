@@ -149,6 +149,8 @@ def list_tables(revision: int | None = None) -> list[dict[str, Any]]:
 def list_digests(name: str, revision: int | None = None) -> list[str]:
     """Read the digests of the chunks of a table, in the order of its rows.
 
+    The caller then reads only the chunks that it does not have in memory.
+
     :param name: the name of the table.
     :param revision: the revision of the rule set; None for the table that is
         in force now.

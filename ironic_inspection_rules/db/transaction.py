@@ -313,6 +313,9 @@ def _make_upsert_of_mysql(
 def list_nodes(tables: Iterable[Any], after: str, limit: int) -> list[str]:
     """Read one page of the UUIDs of nodes that have a row in any table.
 
+    Page by page, the leader of the workers looks for nodes that Ironic has no
+    longer, and removes their rows.
+
     :param tables: mapped classes with the column ``node_uuid``.
     :param after: the last UUID of the previous page; '' to start.
     :param limit: maximum number of UUIDs.

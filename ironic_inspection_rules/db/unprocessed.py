@@ -41,7 +41,7 @@ _TABLES = (models.RequestRow, models.InspectionDataRow)
 
 
 def get(id_: int | None) -> dict[str, Any] | None:
-    """Read the data of a request.
+    """Read the data of a request, to compare them with data that come later.
 
     :param id_: ``unprocessed_id`` of the request.
     :returns: ``inventory`` and ``plugin_data``; None if there are none.
