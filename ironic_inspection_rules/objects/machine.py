@@ -31,6 +31,8 @@ class InspectedMachine(base.IronicObject):
     def identify(cls, context, names):
         """Find nodes by name.
 
+        A dry run checks with this whether the new name of a node is free.
+
         :returns: pairs of UUID and name of the nodes that exist.
         """
         node = models.Node
@@ -153,7 +155,8 @@ class InspectedMachine(base.IronicObject):
     def list_failed(cls, context, node_uuids):
         """Read the data of machines whose last runs failed.
 
-        Runs that have no data are left out.
+        Ironic stores no data of these runs. Runs that have no data are left
+        out.
 
         :returns: a list of dicts with ``node_uuid``, ``uuid`` (of the run),
             ``created_at`` (ISO 8601), ``inventory`` and ``plugin_data``.

@@ -207,6 +207,9 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     ):
         """Store changes of rules and tables as one revision, all or none.
 
+        The API does so when a rule set is applied or restored, and when a
+        client of ironic-inspector removes all rules.
+
         :param base: the revision that the rule set must have.
         :param created: the new rules, each as a dict of its fields.
         :param updated: the changed rules: values of the fields to change, by

@@ -41,7 +41,10 @@ class RuleTable(base.IronicObject, object_base.VersionedObjectDictCompat):
 
     @remotable.class_method
     def list_digests(cls, context, name, revision=None):
-        """Read the digests of the chunks of a table, in order."""
+        """Read the digests of the chunks of a table, in order.
+
+        The caller then reads only the chunks that it does not have in memory.
+        """
         return db_table.list_digests(name, revision)
 
     @remotable.class_method
