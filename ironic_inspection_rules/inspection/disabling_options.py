@@ -73,8 +73,8 @@ def list_warnings(conducts: bool = True) -> Iterator[str]:
 def disabling_values(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
-    This is faster than :func:`list_warnings`, which reads all configuration
-    files again.
+    The API shows them with every list of rules. This is faster than
+    :func:`list_warnings`, which reads all configuration files again.
 
     :param conducts: whether a conductor has this configuration.
     """
@@ -111,7 +111,10 @@ def _read_names(group: str, option: str) -> list[str]:
 
 
 def is_configured() -> bool:
-    """Return whether the configuration names the plugin anywhere."""
+    """Return whether the configuration names the plugin anywhere.
+
+    If so, the conductors with this configuration use the plugin's tables.
+    """
     return PLUGIN in (
         *CONF.api.middleware,
         *hook_names('inspector'),
@@ -352,6 +355,8 @@ def _suggest_pattern(interfaces: list[str]) -> str:
 
 def list_reasons_for_node(interface: str | None) -> Iterator[str]:
     """Yield the reasons why no rules may run in inspections of a node.
+
+    The API shows them when an operator tries rules on the node.
 
     :param interface: the inspect interface of the node.
     """

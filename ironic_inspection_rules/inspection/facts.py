@@ -39,7 +39,10 @@ def read_and_build(
     plugin_data: dict,
     previous: dict | None = None,
 ) -> working_copy.Facts:
-    """Read the ports of a node, and build its facts."""
+    """Read the ports of a node, and build its facts.
+
+    The API calls this to try rules. An inspection has the ports in its task.
+    """
     ports = objects.Port.list_by_node_id(context, node.id)
     port_groups = objects.Portgroup.list_by_node_id(context, node.id)
     return build_for_node(

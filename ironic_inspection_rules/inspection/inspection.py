@@ -282,7 +282,8 @@ class Inspection:
         - If an earlier attempt has saved a checkpoint of the phase, its
           changes are made again.
         - If rules do not run on nodes with this inspect interface, or if there
-          are neither rules nor a history, nothing happens.
+          are neither rules nor a history, no rules run, and nothing is
+          recorded.
         - Otherwise the rules of the phase run.
 
         :param phase: ``preprocess`` or ``main``.
