@@ -20,7 +20,7 @@ from ironic_inspection_rules.patches import name
 SESSION = name.Name(
     'ironic.db.sqlalchemy.api',
     '_session_for_write',
-    'the changes of a rule set cannot be saved as a whole',
+    'the changes of a phase of rules cannot be saved as a whole',
     parameters=(),
 )
 
