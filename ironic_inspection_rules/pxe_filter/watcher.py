@@ -117,7 +117,11 @@ def _fetch_rows(query: sa.Select[Any]) -> Iterator[Any]:
 
 
 def read_machines(source: PortSource) -> admission.Machines:
-    """Read the addresses of all machines, and of those in inspection, once."""
+    """Read the addresses of all machines, and of those in inspection, once.
+
+    The command prints with this what a filter would do. A filter reads them
+    again and again, see :class:`Watcher`.
+    """
     nothing_known = admission.Machines()
     machines = _replace_known_ports(nothing_known, source.read_ports())
     return _replace_inspected_ports(machines, source.read_inspected_ports())
