@@ -79,7 +79,9 @@ class InspectionRulesHook(inspection.PhaseHook):
         if start.is_all_in_one():
             # Otherwise the API of this process would fail, and would be
             # restarted forever.
-            start.stop_service_if(disabling_options.near_middleware())
+            start.stop_service_if(
+                disabling_options.find_misspelled_middleware()
+            )
         prepare_conductor()
         announcement.announce(announcement.HOOK, start.rules())
 
@@ -91,4 +93,4 @@ class NearNameHook(base.InspectionHook):
     """
 
     def __init__(self) -> None:
-        start.stop_service_if(disabling_options.unknown_hooks())
+        start.stop_service_if(disabling_options.find_unknown_hooks())

@@ -131,5 +131,5 @@ def refuse(app: Callable) -> Callable:
 
     :raises: Invalid with the name that was probably meant.
     """
-    start.stop_service_if(disabling_options.near_middleware())
+    start.stop_service_if(disabling_options.find_misspelled_middleware())
     return app

@@ -77,7 +77,7 @@ def main() -> int:
         options = CONF.inspection_pxe_filter
         # From here on, every machine is blocked, unless this is a dry run.
         table, guard = _prepare_firewall()
-        warnings_of_unknown_options = config_file.unknown_options()
+        warnings_of_unknown_options = config_file.find_unknown_options()
         for message in warnings_of_unknown_options:
             LOG.warning('%s', message)
         _warn_of_late_admission()

@@ -170,7 +170,7 @@ def _find_problem_of_interface(interface: type) -> str | None:
     else:
         # A third-party interface, whose option is unknown.
         return None
-    names = disabling_options.hook_names(group)
+    names = disabling_options.list_hook_names(group)
     hook = disabling_options.PLUGIN
     if hook not in names:
         return _(

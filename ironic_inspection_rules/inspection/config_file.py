@@ -45,7 +45,7 @@ class Setting(NamedTuple):
     value: str
 
 
-def unknown_options() -> Iterator[str]:
+def find_unknown_options() -> Iterator[str]:
     """Yield a warning for every section and option that has no effect.
 
     There is a warning for:
@@ -192,7 +192,7 @@ def is_near_plugin(value: str) -> bool:
     )
 
 
-def value_of(group: str, name: str) -> str | None:
+def find_value(group: str, name: str) -> str | None:
     """Return the text of an option as it is written, or None.
 
     For example, oslo.config would replace ``$default_hooks`` in the text, and

@@ -7,7 +7,7 @@ inspection hook of conductors, in ``[inspector]hooks`` or
 ``[redfish]inspection_hooks``, and as a middleware of the API, in
 ``[api]middleware``.
 
-Most functions have a parameter ``conducts``. It is True if a conductor has
+Some functions have a parameter ``conducts``. It is True if a conductor has
 this configuration, and False in an API on a separate host, which needs neither
 hooks nor inspect interfaces.
 """
@@ -66,11 +66,11 @@ def list_warnings(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: whether a conductor has this configuration.
     """
-    yield from disabling_values(conducts)
-    yield from config_file.unknown_options()
+    yield from list_warnings_of_values(conducts)
+    yield from config_file.find_unknown_options()
 
 
-def disabling_values(conducts: bool = True) -> Iterator[str]:
+def list_warnings_of_values(conducts: bool = True) -> Iterator[str]:
     """Yield the warnings about values of known options.
 
     The API shows them with every list of rules. This is faster than
@@ -78,14 +78,14 @@ def disabling_values(conducts: bool = True) -> Iterator[str]:
 
     :param conducts: whether a conductor has this configuration.
     """
-    yield from options_without_plugin(conducts)
-    yield from unknown_hooks(conducts)
-    yield from near_middleware()
-    yield from hooks_without_defaults()
-    yield from unmatched_interfaces(conducts)
+    yield from find_options_without_plugin(conducts)
+    yield from find_unknown_hooks(conducts)
+    yield from find_misspelled_middleware()
+    yield from find_hooks_without_defaults()
+    yield from find_unmatched_interfaces(conducts)
 
 
-def hook_names(group: str) -> list[str]:
+def list_hook_names(group: str) -> list[str]:
     """Return the names of the hooks of an interface, in order.
 
     :param group: ``inspector`` or ``redfish``.
@@ -105,8 +105,8 @@ def _read_names(group: str, option: str) -> list[str]:
         value = getattr(CONF[group], option)
     except (cfg.NoSuchOptError, cfg.TemplateSubstitutionError):
         # The value refers to an unknown option, e.g. "$defualt_hooks". Use the
-        # text as it is written, so that unknown_hooks() can warn about it.
-        value = config_file.value_of(group, option) or ''
+        # text as it is written, so that find_unknown_hooks() finds it.
+        value = config_file.find_value(group, option) or ''
     return [name for name in value.replace(' ', '').split(',') if name]
 
 
@@ -117,12 +117,12 @@ def is_configured() -> bool:
     """
     return PLUGIN in (
         *CONF.api.middleware,
-        *hook_names('inspector'),
-        *hook_names('redfish'),
+        *list_hook_names('inspector'),
+        *list_hook_names('redfish'),
     )
 
 
-def options_without_plugin(conducts: bool = True) -> Iterator[str]:
+def find_options_without_plugin(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every option that does not name this plugin.
 
     - If the inspect interface ``agent`` is enabled, or if API and conductor
@@ -136,9 +136,9 @@ def options_without_plugin(conducts: bool = True) -> Iterator[str]:
     :param conducts: whether a conductor has this configuration.
     """
     if _is_agent_enabled(conducts):
-        if not _names_plugin(hook_names('inspector')):
+        if not _names_plugin(list_hook_names('inspector')):
             yield _describe_missing_hook()
-    elif not _names_plugin(hook_names('redfish')):
+    elif not _names_plugin(list_hook_names('redfish')):
         yield (
             _(
                 '[DEFAULT]enabled_inspect_interfaces does not name agent: '
@@ -167,7 +167,7 @@ def _describe_missing_hook() -> str:
     has_redfish = any(
         name.endswith('redfish') for name in CONF.enabled_inspect_interfaces
     )
-    is_loaded_by_redfish = has_redfish and PLUGIN in hook_names('redfish')
+    is_loaded_by_redfish = has_redfish and PLUGIN in list_hook_names('redfish')
     is_loaded_by_api = start.is_all_in_one() and PLUGIN in CONF.api.middleware
     if is_loaded_by_redfish or is_loaded_by_api:
         text = _(
@@ -194,7 +194,7 @@ def _is_agent_enabled(conducts: bool) -> bool:
         return True
     # An API asks the database, because the conductors have their own
     # configurations, and store there which interfaces they have enabled.
-    return not conducts and 'agent' in enabled_by_conductors()
+    return not conducts and 'agent' in list_interfaces_of_conductors()
 
 
 def _names_plugin(names: Iterable[str]) -> bool:
@@ -202,7 +202,7 @@ def _names_plugin(names: Iterable[str]) -> bool:
     return any(map(config_file.is_near_plugin, names))
 
 
-def unknown_hooks(conducts: bool = True) -> Iterator[str]:
+def find_unknown_hooks(conducts: bool = True) -> Iterator[str]:
     """Yield a warning for every named hook that is not installed.
 
     A conductor with such a hook does not start. An API needs no hooks, so for
@@ -225,7 +225,7 @@ def unknown_hooks(conducts: bool = True) -> Iterator[str]:
                 )
 
 
-def near_middleware() -> Iterator[str]:
+def find_misspelled_middleware() -> Iterator[str]:
     """Yield a warning for every misspelled name of the plugin's middleware.
 
     An API with such a name in ``[api]middleware`` does not start.
@@ -252,7 +252,7 @@ def _list_installed(group: str) -> frozenset[str]:
     return names - NEAR_NAMES
 
 
-def hooks_without_defaults() -> Iterator[str]:
+def find_hooks_without_defaults() -> Iterator[str]:
     """Yield a warning for options that name our hook but no default hooks.
 
     For example, with ``hooks = inspection-rules`` no hook of Ironic runs. The
@@ -264,7 +264,7 @@ def hooks_without_defaults() -> Iterator[str]:
         defaults = _read_names(group, default_option)
         has_unknown_name = not installed.issuperset(names)
         if has_unknown_name:
-            # It may be a misspelled "$default_hooks", and unknown_hooks()
+            # It may be a misspelled "$default_hooks", and find_unknown_hooks()
             # warns about it.
             continue
         lacks_defaults = set(defaults).isdisjoint(names)
@@ -282,7 +282,7 @@ def hooks_without_defaults() -> Iterator[str]:
             }
 
 
-def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
+def find_unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     """Yield a warning if rules run with no enabled inspect interface.
 
     Rules run with the interfaces that match the regular expression in the
@@ -295,9 +295,11 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     ]
     if any(map(facts.is_supported, enabled)):
         return
-    # In an API, the interfaces of the conductors count.
-    if not conducts and any(map(facts.is_supported, enabled_by_conductors())):
-        return
+    if not conducts:
+        # In an API, the interfaces of the conductors count.
+        of_conductors = list_interfaces_of_conductors()
+        if any(map(facts.is_supported, of_conductors)):
+            return
     yield _(
         '[inspection_rules]supported_interfaces is "%(value)s", which '
         'matches none of [DEFAULT]enabled_inspect_interfaces, %(enabled)s:'
@@ -309,7 +311,7 @@ def unmatched_interfaces(conducts: bool = True) -> Iterator[str]:
     }
 
 
-def enabled_by_conductors() -> set[str]:
+def list_interfaces_of_conductors() -> set[str]:
     """Return the inspect interfaces of all running conductors.
 
     ``no-inspect`` is left out, because no rules run with it. The set is empty

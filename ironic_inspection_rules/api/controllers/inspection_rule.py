@@ -126,7 +126,9 @@ def get_all(query: Answer) -> Answer:
     )
     # For example, the option with the hooks of conductors lacks the hook that
     # runs rules.
-    warnings = list(disabling_options.disabling_values(start.is_all_in_one()))
+    warnings = list(
+        disabling_options.list_warnings_of_values(start.is_all_in_one())
+    )
     if warnings:
         answer['warnings'] = warnings
     return answer

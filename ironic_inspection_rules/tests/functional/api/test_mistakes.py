@@ -103,7 +103,7 @@ class MistakesTestCase(base.IronicTestCase):
 
     def check_config(self, case: dict[str, Any]) -> list[str]:
         self._configure(case['config'])
-        return list(config_file.unknown_options())
+        return list(config_file.find_unknown_options())
 
     def _configure(self, text: str) -> None:
         path = self._write('ironic.conf', text)

@@ -279,7 +279,7 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.config(group='inspection_rules', supported_interfaces='^agent$')
 
     def said(self):
-        return list(disabling_options.disabling_values(conducts=False))
+        return list(disabling_options.list_warnings_of_values(conducts=False))
 
     def register(self, *interfaces):
         database = ironic_db.get_instance()
@@ -308,7 +308,9 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.assertEqual(
             [], list(disabling_options.list_reasons_for_node('agent'))
         )
-        self.assertEqual(2, len(list(disabling_options.disabling_values())))
+        self.assertEqual(
+            2, len(list(disabling_options.list_warnings_of_values()))
+        )
 
     def test_interfaces_of_no_conductor_are_told(self):
         self.register('no-inspect', 'redfish')
@@ -322,7 +324,7 @@ class ConductorsElsewhereTestCase(glue.GlueTestCase):
         self.assertEqual([], self.said())
         self.assertIn(
             'unknown hook "zzz"',
-            ' '.join(disabling_options.disabling_values()),
+            ' '.join(disabling_options.list_warnings_of_values()),
         )
         self.config(group='inspector', hooks='ports,prots,inspection-rules')
         self.assertIn('did you mean "ports"?', ' '.join(self.said()))
