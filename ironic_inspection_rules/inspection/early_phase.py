@@ -66,8 +66,9 @@ def run(
 
     :param posted: the plugin data that the machine posted; not changed.
     :returns: two values. The first is a copy of the plugin data, with the
-        changes of the rules and without reserved names. The second is the data
-        to keep for the conductor; None if there are none.
+        changes of the rules and the list of those that matched. Reserved names
+        that the machine sent are left out. The second is the data to keep for
+        the conductor; None if there are none.
     :raises: :class:`.exceptions.RuleError` if a rule fails, or if the action
         ``fail`` runs. The machine is then refused.
     """
