@@ -141,7 +141,7 @@ class Attempt(inspection.Inspection):
             queue_request.POWER_ON: self._power_on,
         }[self.request.event]
         try:
-            self._take_request()
+            self._prepare_task()
             error = carry_out()
             self._store_run = self.prepare_run(error)
             return error
@@ -240,7 +240,7 @@ class Attempt(inspection.Inspection):
         self, phase: str, inventory: dict, plugin_data: dict
     ) -> None:
         # Ironic must not catch external errors. Hooks are guarded
-        # already, see _take_request(). This guard is for the main phase, which
+        # already, see _prepare_task(). This guard is for the main phase, which
         # Ironic runs with engine.apply_rules().
         with self.guard():
             super().run_phase(phase, inventory, plugin_data)
@@ -285,7 +285,7 @@ class Attempt(inspection.Inspection):
                 raise
             raise external_error.Abandoned() from exc
 
-    def _take_request(self) -> None:
+    def _prepare_task(self) -> None:
         """Prepare the task and the data of the request for the inspection.
 
         * The driver is loaded.

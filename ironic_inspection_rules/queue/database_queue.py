@@ -138,7 +138,7 @@ class DatabaseQueue:
         :param sender: IP address that the data came from.
         :param trusted: whether the sender has proved to be the machine. If
             not, it cannot replace waiting data with different data. The sender
-            of a reapplication never counts as the machine.
+            of an inventory to reapply never counts as the machine.
         :returns: the stored or renewed request.
         :raises: RequestPending if the node has any other open request.
         :raises: AnotherSender if different data wait, and the sender is not

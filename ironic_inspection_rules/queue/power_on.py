@@ -77,10 +77,10 @@ class Throttle:
     """Limits how often machines are powered on in the whole cluster.
 
     All hosts share one lock in the coordination service. A worker acquires the
-    lock, holds it for the interval, and only then powers a machine on. If this
-    worker dies or loses its connection meanwhile, the other hosts wait longer,
-    but the time between two power-ons is never shorter (spec 001 "HA reboot
-    throttle").
+    lock, holds it for the interval, and only then claims the request of one
+    machine, which it powers on. If this worker dies or loses its connection
+    meanwhile, the other hosts wait longer, but the time between two of these
+    claims is never shorter (spec 001 "HA reboot throttle").
 
     :param make_lock: returns a context manager that connects to the
         coordination service; its ``hold()`` acquires or renews the lock of all
