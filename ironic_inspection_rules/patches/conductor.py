@@ -73,8 +73,8 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
     """Make the conductor in this process wait for our work before it ends.
 
     A conductor that stops waits until it has no locked nodes, or until the
-    graceful shutdown times out. It waits for nothing else, so it must believe
-    that it has locked nodes while there is unfinished work.
+    graceful shutdown times out. It does not know of our work, so it must
+    believe that it has locked nodes while there is unfinished work.
 
     The caller must make sure that :func:`is_in_this_process` is true.
 
