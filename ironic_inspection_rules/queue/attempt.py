@@ -161,7 +161,7 @@ class Attempt(inspection.Inspection):
                 'Request %(request)s of node %(node)s failed',
                 {'request': self.request.uuid, 'node': self.request.node_uuid},
             )
-            reason = failure.reason_of(exc)
+            reason = failure.find_reason(exc)
             failure.fail_node(self.task, self.request, reason)
             # Ironic may have failed the node already, and may have recorded
             # only that the cleanup failed as well.

@@ -118,10 +118,10 @@ def is_external(exc: BaseException | None) -> bool:
 
     :param exc: the error; None for no error.
     """
-    return any(_is_itself_external(error) for error in chain(exc))
+    return any(_is_itself_external(error) for error in walk_causes(exc))
 
 
-def chain(exc: BaseException | None) -> Iterator[BaseException]:
+def walk_causes(exc: BaseException | None) -> Iterator[BaseException]:
     """Yield an error, then its causes, from the latest to the first.
 
     The cause of an error is the error in ``raise ... from error``. Without
@@ -177,7 +177,7 @@ def _is_itself_external(exc: BaseException) -> bool:
     """
     if isinstance(exc, _EXTERNAL_ERRORS):
         return True
-    if _code(exc) in _CODES_OF_OUTAGES:
+    if _find_code(exc) in _CODES_OF_OUTAGES:
         return True
     # SQLite gives no codes to these errors. Python raises a RuntimeError
     # without a code if it cannot start a thread.
@@ -220,7 +220,7 @@ def _follows_outage(exc: BaseException) -> bool:
     return int(mysql_code) in _CODES_OF_OUTAGES
 
 
-def _code(exc: typing.Any) -> typing.Any:
+def _find_code(exc: typing.Any) -> typing.Any:
     """Return the code that a database gave to an error.
 
     :param exc: any error, or an error of the database as oslo.db, SQLAlchemy

@@ -110,7 +110,7 @@ def prepend_to_last_error(node: Any, reason: str) -> None:
     node.save()
 
 
-def reason_of(exc: Exception) -> str:
+def find_reason(exc: Exception) -> str:
     """Return why an attempt failed, as text that can be stored.
 
     The reason is the text of the error, or the name of its type if it has no
@@ -125,7 +125,7 @@ def reason_of(exc: Exception) -> str:
     # The error itself comes first, then its causes.
     reasons = (
         error
-        for error in external_error.chain(exc)
+        for error in external_error.walk_causes(exc)
         if not isinstance(error, _ERRORS_OF_STORING)
     )
     reason = next(reasons, exc)

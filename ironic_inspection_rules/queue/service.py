@@ -96,7 +96,7 @@ class WorkerService:
         lock = functools.partial(
             attempt.locked, requests, options.inspection_timeout
         )
-        settings = _worker_settings()
+        settings = _read_settings()
         observe: Callable[[delivery.Outcome], None] | None = None
         # With "noop", the default backend of Ironic, metrics go nowhere.
         if CONF.metrics.backend != 'noop':
@@ -204,7 +204,10 @@ class WorkerService:
         return any(thread.is_alive() for thread in self._worker_threads)
 
     def wait(self) -> None:
-        """Wait until all deliveries are done."""
+        """Wait until all threads have ended, and write the counts of rules.
+
+        The process of a separate worker calls this before it ends.
+        """
         # A thread that has not started cannot be joined.
         for thread in self._started:
             thread.join()
@@ -221,7 +224,7 @@ class WorkerService:
         )(run)
 
 
-def _worker_settings() -> worker.WorkerSettings:
+def _read_settings() -> worker.WorkerSettings:
     """Return the settings of a worker, from the configuration."""
     options = CONF.inspection_queue
     return worker.WorkerSettings(

@@ -420,7 +420,7 @@ class Worker:
                     return None
                 failures += 1
                 self._outage.failed(exc)
-                seconds = self._seconds_to_wait(failures)
+                seconds = self._compute_pause(failures)
                 self.pause(seconds)
                 continue
             # Any answer of the queue ends an outage.
@@ -428,7 +428,7 @@ class Worker:
             return request
         return None
 
-    def _seconds_to_wait(self, failures: int) -> float:
+    def _compute_pause(self, failures: int) -> float:
         """Return the pause after a failed attempt; it grows in a long outage.
 
         With an interval of one second and ten retries, the first ten pauses
