@@ -16,10 +16,10 @@ from ironic_inspection_rules.objects import storage
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.traits import filter as trait_filter
 
-GET_ALL = controllers.undecorated(node.NodesController.get_all)
+GET_ALL = controllers.undecorate(node.NodesController.get_all)
 """Ironic's list of nodes."""
 
-DETAIL = controllers.undecorated(node.NodesController.detail)
+DETAIL = controllers.undecorate(node.NodesController.detail)
 """Ironic's list of nodes with all fields."""
 
 

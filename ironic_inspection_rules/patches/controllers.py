@@ -68,7 +68,7 @@ CALLED_METHODS = tuple(
         ('NodeStatesController.provision', ('self', 'node_ident', 'target')),
     )
 )
-"""Methods that controllers of this project call, see :func:`undecorated`."""
+"""Methods that controllers of this project call, see :func:`undecorate`."""
 
 POST = name.Name(
     'ironic.api.controllers.v1.ramdisk',
@@ -166,7 +166,7 @@ def show_in_root(path: str, allowed: Callable[[], bool]) -> None:
     ROOT.find()[path] = allowed
 
 
-def undecorated(method: _Method) -> _Method:
+def undecorate(method: _Method) -> _Method:
     """Return a method of an Ironic controller without its JSON decorators.
 
     Ironic decorates its methods. An inner decorator checks and converts the
@@ -188,8 +188,10 @@ def undecorated(method: _Method) -> _Method:
         function = typing.cast(_Method, inner)
 
 
-def validated_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
+def validate_inspection_data(data: typing.Any) -> dict[str, typing.Any]:
     """Return inspection data as Ironic's own check accepts them.
+
+    A ramdisk posts such data, or an operator for a reapplication.
 
     :raises: InvalidParameterValue if Ironic refuses the data.
     """

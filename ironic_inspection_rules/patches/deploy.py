@@ -88,7 +88,7 @@ def install_trait_checks(
         if reason is None:
             return validations
         stock_reason = validations['deploy'].get('reason')
-        full_reason = _with_stock_reason(reason, stock_reason)
+        full_reason = _join_reasons(reason, stock_reason)
         validations['deploy'] = {'result': False, 'reason': full_reason}
         return validations
 
@@ -97,7 +97,7 @@ def install_trait_checks(
     VALIDATE_INTERFACES.replace_with(validate_driver_interfaces)
 
 
-def _with_stock_reason(reason: str, stock_reason: str | None) -> str:
+def _join_reasons(reason: str, stock_reason: str | None) -> str:
     """Join two reasons why a node cannot be deployed: ``ours; Ironic's``.
 
     :param reason: our reason, that traits are missing.

@@ -79,7 +79,7 @@ def post() -> Any:
         raise exceptions.InvalidBody(
             [exceptions.Problem('', request.NO_OBJECT)]
         )
-    data = stock.validated_inspection_data(document)
+    data = stock.validate_inspection_data(document)
     inventory = data.pop('inventory')
     token = None
     if CONF.inspection_queue.enabled:

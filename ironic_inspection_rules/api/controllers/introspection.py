@@ -33,7 +33,7 @@ from ironic_inspection_rules.objects import request as request_object
 from ironic_inspection_rules.patches import controllers
 from ironic_inspection_rules.queue import state as queue_state
 
-_provision_as_ironic = controllers.undecorated(
+_provision_as_ironic = controllers.undecorate(
     ironic_node.NodeStatesController.provision
 )
 

@@ -31,7 +31,7 @@ from ironic_inspection_rules.queue import request as queue_request
 _LOGS = 'logs'
 """Name of the logs of ironic-python-agent, an archive as Base64 text."""
 
-_get_as_ironic = controllers.undecorated(
+_get_as_ironic = controllers.undecorate(
     ironic_node.NodeInventoryController.get
 )
 
@@ -103,7 +103,7 @@ def validate_document(document: Any) -> PostedData:
         inventory are plugin data. It may be of any type.
     :raises: InvalidParameterValue if Ironic would refuse it from a ramdisk.
     """
-    plugin_data = dict(controllers.validated_inspection_data(document))
+    plugin_data = dict(controllers.validate_inspection_data(document))
     inventory = plugin_data.pop('inventory')
     return PostedData(inventory, plugin_data)
 

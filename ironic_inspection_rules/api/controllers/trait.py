@@ -25,8 +25,8 @@ from ironic_inspection_rules.traits import catalog
 
 METRICS = metrics_utils.get_metrics_logger(__name__)
 
-_put_as_ironic = controllers.undecorated(ironic_node.NodeTraitsController.put)
-_delete_as_ironic = controllers.undecorated(
+_put_as_ironic = controllers.undecorate(ironic_node.NodeTraitsController.put)
+_delete_as_ironic = controllers.undecorate(
     ironic_node.NodeTraitsController.delete
 )
 

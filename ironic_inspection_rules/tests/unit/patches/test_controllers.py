@@ -80,7 +80,7 @@ class UndecoratedTestCase(base.IronicTestCase):
             node.NodesController.detail,
             node.NodeTraitsController.put,
         ):
-            found = controllers.undecorated(method)
+            found = controllers.undecorate(method)
             self.assertIsNot(method, found)
             self.assertTrue(found.arguments_transformed, repr(method))
             self.assertFalse(
@@ -89,7 +89,7 @@ class UndecoratedTestCase(base.IronicTestCase):
             )
 
     def test_what_is_not_decorated_stays(self):
-        self.assertIs(len, controllers.undecorated(len))
+        self.assertIs(len, controllers.undecorate(len))
 
 
 class ContinueInspectionTestCase(base.IronicTestCase):
@@ -108,10 +108,10 @@ class ContinueInspectionTestCase(base.IronicTestCase):
         data = {
             'inventory': {'interfaces': [{'mac_address': '52:54:00:00:00:01'}]}
         }
-        self.assertEqual(data, controllers.validated_inspection_data(data))
+        self.assertEqual(data, controllers.validate_inspection_data(data))
         self.assertRaises(
             exception.InvalidParameterValue,
-            controllers.validated_inspection_data,
+            controllers.validate_inspection_data,
             {'inventory': 1},
         )
 
