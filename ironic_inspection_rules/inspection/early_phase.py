@@ -125,7 +125,7 @@ def run(
     return plugin_data, kept
 
 
-def facts_before(
+def rebuild_facts_before(
     difference: Mapping[str, Any], inventory: dict, plugin_data: dict
 ) -> dict[str, str]:
     """Return the facts before the early phase, for the history.
@@ -163,7 +163,7 @@ def _difference_to_before(
     :param after: the plugin data after the phase.
     :param before: the plugin data before the phase.
     :param revision: the revision of the rules that ran.
-    :returns: the difference, which :func:`facts_before` applies.
+    :returns: the difference, which :func:`rebuild_facts_before` applies.
     """
     to_before = checkpoint.difference(after, before)
     values = to_before['set']
@@ -198,16 +198,16 @@ def _describe_machine(inventory: dict) -> str:
     addresses = []
     for interface in interfaces[:_MOST_ADDRESSES]:
         if isinstance(interface, dict):
-            addresses.append(_short_name(interface.get('mac_address')))
+            addresses.append(_shorten_name(interface.get('mac_address')))
     if len(interfaces) > _MOST_ADDRESSES:
         addresses.append(f'{len(interfaces) - _MOST_ADDRESSES} more')
     return (
-        f'serial number {_short_name(serial)}, '
+        f'serial number {_shorten_name(serial)}, '
         f'addresses {", ".join(addresses) or "unknown"}'
     )
 
 
-def _short_name(value: Any) -> str:
+def _shorten_name(value: Any) -> str:
     """Return a serial number or an address, in one line and shortened.
 
     :returns: ``unknown`` if the value is neither text nor a number, or if the

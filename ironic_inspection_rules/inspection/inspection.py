@@ -159,7 +159,7 @@ class Inspection:
         # The history needs the plugin data before the early rules. "found" is
         # the difference; None if the API does not keep a history.
         if early['found'] is not None:
-            self._facts[model.EARLY] = early_phase.facts_before(
+            self._facts[model.EARLY] = early_phase.rebuild_facts_before(
                 early['found'], inventory, plugin_data
             )
 
@@ -298,7 +298,7 @@ class Inspection:
         # if the rules cannot be read, the failed run is kept with its data.
         self._inventory = inventory
         self._plugin_data = plugin_data
-        rules = self._rules_in_force(phase)
+        rules = self._get_rules(phase)
         plans = rules.plans[phase]
         keeps_history = bool(CONF.inspection_rules.keep_history)
         # The checkpoint of an earlier attempt.
@@ -510,7 +510,7 @@ class Inspection:
                 error=saved['error']
             )
 
-    def _rules_in_force(self, phase: str) -> repository.Snapshot:
+    def _get_rules(self, phase: str) -> repository.Snapshot:
         """Return the rules of this inspection, which its first phase reads.
 
         The first call also reads the data of the previous inspection, if a

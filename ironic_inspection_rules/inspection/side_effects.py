@@ -180,7 +180,7 @@ def _send(
                 headers=request.headers,
                 proxies=request.proxies,
                 timeout=_limit_to_phase(request.timeout, watch),
-                verify=_verify(),
+                verify=_read_verification(),
                 stream=True,
             ) as response:
                 if response.ok:
@@ -275,7 +275,7 @@ class _Session(requests.Session):
                 prepared_request.headers.pop(name, None)
 
 
-def _verify() -> bool | str:
+def _read_verification() -> bool | str:
     """Return whether to verify servers, or the path of the CAs to use.
 
     The option may be ``True``, ``False`` or a path.

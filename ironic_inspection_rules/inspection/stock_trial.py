@@ -138,8 +138,8 @@ def _find_differences(
         )
     # Compare the values that both have left.
     differences = difference.between(
-        _with_one_of_each_capability(facts_of_stock),
-        _with_one_of_each_capability(ours.facts),
+        _merge_capabilities(facts_of_stock),
+        _merge_capabilities(ours.facts),
         facts_of_stock.ports,
     )
     for change in differences.changes:
@@ -197,7 +197,7 @@ def _read_facts(machine: TrialMachine) -> working_copy.Facts:
     )
 
 
-def _with_one_of_each_capability(
+def _merge_capabilities(
     facts: working_copy.Facts,
 ) -> working_copy.Facts:
     """Return facts in which every capability of the node has one value.
