@@ -139,7 +139,7 @@ def check() -> None:
             % COMMAND
         )
     if is_of_preview(present):
-        raise _unknown_revision(present)
+        raise _build_unknown_revision_error(present)
     scripts = _scripts()
     older_revisions = {script.revision for script in scripts.walk_revisions()}
     older_revisions.discard(scripts.get_current_head())
@@ -166,10 +166,10 @@ def _check_revision(present: str) -> None:
     """
     known = {script.revision for script in _scripts().walk_revisions()}
     if present not in known:
-        raise _unknown_revision(present)
+        raise _build_unknown_revision_error(present)
 
 
-def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
+def _build_unknown_revision_error(present: str) -> exceptions.DatabaseNotReady:
     """Return the error for tables that this release cannot upgrade.
 
     :param present: the revision of the tables, which was recorded by a preview
@@ -187,7 +187,7 @@ def _unknown_revision(present: str) -> exceptions.DatabaseNotReady:
             'newer release that has made them; or %(rest)s'
         )
     return exceptions.DatabaseNotReady(
-        text % {'present': present, 'rest': _how_to_recreate()}
+        text % {'present': present, 'rest': _describe_recreation()}
     )
 
 
@@ -200,11 +200,11 @@ def missing_revision_error() -> exceptions.DatabaseNotReady:
             'interrupted command has left them, or a preview of release '
             '1.0: %s'
         )
-        % _how_to_recreate()
+        % _describe_recreation()
     )
 
 
-def _how_to_recreate() -> str:
+def _describe_recreation() -> str:
     """Return the advice to save the rules and recreate the tables."""
     return _(
         'save the rules with "baremetal inspection rule export" while '

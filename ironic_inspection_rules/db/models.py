@@ -78,7 +78,7 @@ _LONG_BINARY = sa.LargeBinary().with_variant(
 )
 
 
-def _columns_of_fields() -> Any:
+def _build_columns() -> Any:
     """Build the base class of :class:`RuleRow`, with a column per plain field.
 
     A plain field of :class:`.model.Rule` holds a text, an integer or a
@@ -107,7 +107,7 @@ def _columns_of_fields() -> Any:
     return type('RuleFields', (), columns)
 
 
-_RuleFields: Any = _columns_of_fields()
+_RuleFields: Any = _build_columns()
 
 
 class RuleRow(models.TimestampMixin, _RuleFields, Base):
