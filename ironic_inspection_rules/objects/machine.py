@@ -144,7 +144,7 @@ class InspectedMachine(base.IronicObject):
             inventories.append(
                 {
                     'node_id': row['node_id'],
-                    'stored_at': _as_iso_text(stored_at),
+                    'stored_at': _format_time(stored_at),
                     'inventory': row['inventory'],
                     'plugin_data': row['plugin_data'],
                 }
@@ -164,7 +164,7 @@ class InspectedMachine(base.IronicObject):
         failed = []
         for row in run.list_failed(node_uuids):
             failed.append(
-                {**row, 'created_at': _as_iso_text(row['created_at'])}
+                {**row, 'created_at': _format_time(row['created_at'])}
             )
         return failed
 
@@ -231,7 +231,7 @@ def _convert_like_objects(model, rows):
     for row in rows:
         for name in names_of_times:
             if row[name] is not None:
-                row[name] = f'{_as_iso_text(row[name])}+00:00'
+                row[name] = f'{_format_time(row[name])}+00:00'
         for name in names_of_mappings:
             # A column that a release of Ironic has added is null in old rows.
             if row[name] is None:
@@ -239,7 +239,7 @@ def _convert_like_objects(model, rows):
     return rows
 
 
-def _as_iso_text(time):
+def _format_time(time):
     """Return a time as ISO 8601 text, in UTC and without a zone.
 
     :returns: None for None.

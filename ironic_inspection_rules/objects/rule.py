@@ -51,7 +51,7 @@ def _raise_errors_of_ironic() -> Iterator[None]:
         raise ironic_exception.Invalid(str(exc)) from exc
 
 
-def _object_field(field):
+def _make_object_field(field):
     """Build the field of a versioned object for a field of a rule.
 
     For example, the field ``priority``, an int, becomes an ``IntegerField``
@@ -106,7 +106,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         'id': object_fields.IntegerField(),
         'revision': object_fields.IntegerField(),
         **{
-            field.name: _object_field(field)
+            field.name: _make_object_field(field)
             for field in model.SETTABLE.values()
         },
     }
@@ -136,7 +136,7 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
         :raises: InspectionRuleNotFound if the rule was removed.
         """
         # Only the fields that were changed.
-        values = _with_plain_lists(self.do_version_changes_for_db())
+        values = _make_lists_plain(self.do_version_changes_for_db())
         with _raise_errors_of_ironic():
             row = db_rule.update_rule(
                 self.uuid, values, self.revision, origin(self._context), base
@@ -308,7 +308,7 @@ def _describe_version(rule_version, is_secret):
     }
 
 
-def _with_plain_lists(values):
+def _make_lists_plain(values):
     """Return the values of a rule with plain lists.
 
     Versioned objects have lists of a type of their own. These never equal the
