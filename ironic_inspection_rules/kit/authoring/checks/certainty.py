@@ -65,11 +65,9 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
     - It requires that different neighbors are equal.
     - It requires that no condition of a group holds, but one always does.
     """
-    contradicts_itself = any(
-        one.field == other.field and facts.exclude(one, other)
-        for one, other in itertools.combinations(facts.stated_by(condition), 2)
-    )
-    if contradicts_itself or _result_without_fields(condition) is False:
+    if _contradicts_itself(condition):
+        return _('this condition never holds')
+    if _result_without_fields(condition) is False:
         return _('this condition never holds')
     differing = _find_differing_neighbours(condition)
     if differing is not None and not condition.inverted:
@@ -78,18 +76,27 @@ def _why_never(rule: Rule, condition: Operation) -> str | None:
             'this condition never holds: each value is compared with the '
             'next, and "%(one)s" with "%(other)s"; use one-of'
         ) % {'one': first, 'other': second}
-    # If one of its conditions holds on every machine, neither "!any-of" nor
+    # If one condition of a group holds on every machine, neither "!any-of" nor
     # "none-of" ever holds.
-    is_not_any = condition.inverted and _how_many_must_hold(condition) == 'any'
-    is_none = (
-        not condition.inverted and _how_many_must_hold(condition) == 'none'
-    )
-    if (is_not_any or is_none) and _always_one_holds(rule, condition):
+    must_hold = exclusion.how_many_must_hold(condition)
+    if must_hold == exclusion.NONE and _always_one_holds(rule, condition):
         return _(
             'this condition never holds where its fields exist: one of '
             'those in it always does'
         )
     return None
+
+
+def _contradicts_itself(condition: Operation) -> bool:
+    """Return whether two facts of a condition exclude each other.
+
+    An example is 8 < cpu.count < 4.
+    """
+    stated = facts.stated_by(condition)
+    for one, other in itertools.combinations(stated, 2):
+        if one.field == other.field and facts.exclude(one, other):
+            return True
+    return False
 
 
 def check_always(rule: Rule) -> checked_rule.Mistakes:
@@ -119,19 +126,13 @@ def _why_always(rule: Rule, condition: Operation) -> str | None:
             'value is compared with the next, and "%(one)s" with '
             '"%(other)s"; use !one-of'
         ) % {'one': first, 'other': second}
-    # If one of its conditions holds on every machine, "any-of" and "!none-of"
-    # always hold.
-    is_any = not condition.inverted and _how_many_must_hold(condition) == 'any'
-    is_not_none = (
-        condition.inverted and _how_many_must_hold(condition) == 'none'
-    )
-    always_holds = (is_any or is_not_none) and _always_one_holds(
-        rule, condition
-    )
-    # If two of its conditions never hold together, "!all-of" always holds.
-    is_not_all = condition.inverted and _how_many_must_hold(condition) == 'all'
-    if is_not_all and _two_never_hold_together(condition):
-        always_holds = True
+    must_hold = exclusion.how_many_must_hold(condition)
+    always_holds = False
+    if must_hold == exclusion.ANY:
+        # This is "any-of" or "!none-of".
+        always_holds = _always_one_holds(rule, condition)
+    elif must_hold == exclusion.NOT_ALL:
+        always_holds = _two_never_hold_together(condition)
     if always_holds:
         return _('this condition always holds where its fields exist')
     return None
@@ -192,34 +193,20 @@ def _find_differing_neighbours(
     return None
 
 
-def _how_many_must_hold(condition: Operation) -> str:
-    """Return how many conditions of a group must hold.
-
-    :returns: ``all``, ``any`` or ``none``; ``''`` if it is not a group.
-    """
-    group = condition.op.plugin
-    if not isinstance(group, plugin.ConditionGroup):
-        return ''
-    return group.HOLDS
-
-
 def _always_one_holds(rule: Rule, condition: Operation) -> bool:
     """Return whether at least one condition of a group holds for any value.
 
     This is the case if no value makes two of its conditions false at once,
     e.g. ``lt 8`` and ``gt 4``. A missing field may still make both false.
     """
-    if _how_many_must_hold(condition) not in ('any', 'none'):
-        return False
     for first, second in itertools.combinations(condition.inner, 2):
         if first.inner or second.inner or first.loops or second.loops:
             continue
-        # A condition and its inversion: one of them always holds.
-        is_same = (
-            exclusion.ComparedCondition(first).says
-            == exclusion.ComparedCondition(second).says
-        )
-        if is_same and first.inverted is not second.inverted:
+        first_says = exclusion.ComparedCondition(first).says
+        second_says = exclusion.ComparedCondition(second).says
+        is_inverted = first.inverted is not second.inverted
+        if first_says == second_says and is_inverted:
+            # A condition and its inversion: one of them always holds.
             return True
         # If both were false, these facts would hold together.
         if facts.contradict(
@@ -237,10 +224,8 @@ def _facts_if_false(rule: Rule, condition: Operation) -> Iterator[facts.Fact]:
     """
     opposite = dataclasses.replace(condition, inverted=not condition.inverted)
     for fact in facts.stated_by(opposite):
-        if (
-            values.describe_field(rule, fact.field).value.type
-            == field_value.NUMBER
-        ):
+        compared_field = values.describe_field(rule, fact.field)
+        if compared_field.value.type == field_value.NUMBER:
             # The opposite of "lt" also holds for values without an order, but
             # all numbers have an order.
             fact = fact._replace(unordered=False)
@@ -269,7 +254,7 @@ def _list_conditions_together(rule: Rule) -> Iterator[list[Operation]]:
     for action in rule.actions:
         yield list(action.inner)
     for condition in rule.all_conditions:
-        if _how_many_must_hold(condition) == 'all' and not condition.inverted:
+        if exclusion.how_many_must_hold(condition) == exclusion.ALL:
             yield list(condition.inner)
 
 

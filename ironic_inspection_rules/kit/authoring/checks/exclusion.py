@@ -61,8 +61,14 @@ _OUTCOMES = {
 """The outcomes for which a comparison holds, by its op."""
 
 
-_HOLDS_IF_INVERTED = {'any': 'none', 'none': 'any', 'all': 'not all'}
-"""How many conditions of an inverted group must hold."""
+ALL = 'all'
+ANY = 'any'
+NONE = 'none'
+NOT_ALL = 'not all'
+"""How many conditions of a group must hold."""
+
+_INVERTED = {ANY: NONE, NONE: ANY, ALL: NOT_ALL}
+"""How many conditions must hold if the group is inverted."""
 
 
 class _ComparedPair(typing.NamedTuple):
@@ -113,8 +119,9 @@ class ComparedCondition:
     def says(self) -> tuple[str, str]:
         """The op of the condition, and its arguments as text.
 
-        Conditions in a group are part of the text. The inversion, the loop and
-        ``multiple`` of the condition itself are not.
+        They are equal for ``a < b`` and ``b > a``. Conditions in a group are
+        part of the text. The inversion, the loop and ``multiple`` of the
+        condition itself are not.
         """
         name = self.operation.op.name
         arguments = self.operation.arguments
@@ -122,8 +129,7 @@ class ComparedCondition:
         turned_name = facts.swap_sides(name)
         compared = arguments.get('values')
         if turned_name and isinstance(compared, list) and len(compared) == 2:
-            # "a < b" and "b > a" say the same. Use the form that sorts first
-            # for both.
+            # Use the form that sorts first.
             as_written = (name, compared)
             turned = (turned_name, compared[::-1])
             name, compared = min(as_written, turned, key=_as_text)
@@ -149,6 +155,11 @@ class ComparedCondition:
 
     def __hash__(self) -> int:
         return hash(self._form)
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a group such as ``any-of``."""
+        return isinstance(self.operation.op.plugin, plugin.ConditionGroup)
 
     @functools.cached_property
     def inverted_pairs(self) -> list['ComparedCondition']:
@@ -219,26 +230,23 @@ class ComparedCondition:
         ]
 
     @functools.cached_property
-    def outcomes_by_pair(self) -> '_OutcomesByPair':
+    def outcomes_by_pair(self) -> _OutcomesByPair:
         """The possible outcomes per pair of values if the condition holds.
 
-        It is empty for an inverted condition with several pairs, e.g. ``!eq``
-        of three values, because it is unknown which pair differs.
+        Pairs with overwritten fields are left out. It is empty for an inverted
+        condition with several pairs, e.g. ``!eq`` of three values, because it
+        is unknown which pair differs.
         """
-        outcomes_by_pair = _find_outcomes_by_pair(self.operation)
-        if outcomes_by_pair and self.inverted:
-            if len(outcomes_by_pair) > 1:
-                return {}
-            possible = _list_possible_outcomes(self.operation)
-            outcomes_by_pair = {
-                pair: possible - outcomes
-                for pair, outcomes in outcomes_by_pair.items()
-            }
-        return {
-            pair: outcomes
-            for pair, outcomes in outcomes_by_pair.items()
-            if self.is_as_before(pair.left) and self.is_as_before(pair.right)
-        }
+        without_inversion = _find_outcomes_by_pair(self.operation)
+        if self.inverted and len(without_inversion) > 1:
+            return {}
+        outcomes_by_pair = {}
+        for pair, outcomes in without_inversion.items():
+            if self.inverted:
+                outcomes = _list_possible_outcomes(self.operation) - outcomes
+            if self.is_as_before(pair.left) and self.is_as_before(pair.right):
+                outcomes_by_pair[pair] = outcomes
+        return outcomes_by_pair
 
     @functools.cached_property
     def listed_values(self) -> list[tuple[str, list[typing.Any]]]:
@@ -279,29 +287,47 @@ class ComparedCondition:
 
     @functools.cached_property
     def about(self) -> frozenset[typing.Any]:
-        """The keys that two conditions must share to exclude one another.
+        """Keys of the fields that the condition reads.
 
-        These are the fields that the condition reads, e.g. ``('node',
-        'driver')`` and ``/node/driver``. If it reads no field, the key is
-        :attr:`says`.
+        Two conditions without a common key need not be compared, because
+        neither excludes the other. A field that is written in braces has the
+        key ``('node', 'driver')``, and a field of a fact ``/node/driver``. If
+        the condition reads no field, the only key is :attr:`says`.
         """
-        names: set[typing.Any] = set()
+        keys: set[typing.Any] = set()
         for condition in self.operation.all:
             for field in interpolation.fields(condition.arguments):
                 if field.root:
-                    names.add((field.root, *field.steps))
+                    keys.add((field.root, *field.steps))
                 else:
-                    names.add(field.text)
+                    keys.add(field.text)
+            # A plugin may state facts about fields that are not in braces.
             for fact in facts.stated_by(condition, looped=True):
-                names.add(fact.field)
-        if not names:
-            names.add(self.says)
-        return frozenset(names)
+                keys.add(fact.field)
+        if not keys:
+            keys.add(self.says)
+        return frozenset(keys)
 
 
 def _as_text(value: typing.Any) -> str:
     """Return a value as JSON, in a form that can be compared and sorted."""
     return json.dumps(value, sort_keys=True, default=str)
+
+
+def how_many_must_hold(group: Operation) -> str:
+    """Return how many conditions of a group must hold for the group to hold.
+
+    :returns: :data:`ALL`, :data:`ANY`, :data:`NONE` or :data:`NOT_ALL`, with
+        regard to the inversion of the group: ``!any-of`` is like ``none-of``.
+        It is empty for a condition that is not a group, and for a group of
+        another package with its own logic.
+    """
+    op = group.op.plugin
+    if not isinstance(op, plugin.ConditionGroup):
+        return ''
+    if group.inverted:
+        return _INVERTED.get(op.HOLDS, '')
+    return op.HOLDS
 
 
 def exclude(
@@ -316,38 +342,42 @@ def exclude(
     """
     some = list(some)
     others = list(others)
-    # The conditions of the second list, by the fields that they read.
-    by_field: dict[typing.Any, set[ComparedCondition]] = (
-        collections.defaultdict(set)
+    # The conditions of the second list, by the keys of their fields.
+    others_by_key: dict[typing.Any, list[ComparedCondition]] = (
+        collections.defaultdict(list)
     )
     for other in others:
-        for field in other.about:
-            by_field[field].add(other)
+        for key in other.about:
+            others_by_key[key].append(other)
     for condition in some:
+        # Conditions that share several fields are compared only once.
         on_same_fields: set[ComparedCondition] = set()
-        for field in condition.about:
-            on_same_fields |= by_field.get(field, set())
-        if any(
-            never_hold_together(condition, other) for other in on_same_fields
-        ):
-            return True
+        for key in condition.about:
+            on_same_fields.update(others_by_key.get(key, ()))
+        for other in on_same_fields:
+            if never_hold_together(condition, other):
+                return True
     return _leave_no_value([*some, *others])
 
 
 def _leave_no_value(conditions: list[ComparedCondition]) -> bool:
-    """Return whether each value that a condition lists makes another false.
+    """Return whether other conditions refuse all values that one lists.
 
     For example, ``one-of: ["{…cpu.count}", [4, 8]]`` lists two values. A
     condition ``gt`` 4 on this field refuses 4, and ``ne`` 8 refuses 8.
     """
     for condition in conditions:
         for field, values in condition.listed_values:
-            if all(
-                any(other.refuses(field, value) for other in conditions)
-                for value in values
-            ):
+            if all(_is_refused(field, value, conditions) for value in values):
                 return True
     return False
+
+
+def _is_refused(
+    field: str, value: typing.Any, conditions: list[ComparedCondition]
+) -> bool:
+    """Return whether any condition is clearly false for a value of a field."""
+    return any(condition.refuses(field, value) for condition in conditions)
 
 
 def never_hold_together(
@@ -362,26 +392,21 @@ def never_hold_together(
     are not examined. The remaining conditions are compared in all ways that
     the docstring of this module lists.
     """
-    for condition, counterpart in ((first, second), (second, first)):
-        op = condition.operation.op.plugin
-        if isinstance(op, plugin.ConditionGroup):
-            return _never_holds_beside_group(
-                group=condition, holds=op.HOLDS, other=counterpart
-            )
+    if first.is_group:
+        return _never_holds_beside_group(first, second)
+    if second.is_group:
+        return _never_holds_beside_group(second, first)
     if first.loops or second.loops:
         # The two conditions may hold for different items.
         return False
-    for condition, counterpart in ((first, second), (second, first)):
-        missing_field = condition.missing_field
-        if missing_field is not None and not counterpart.overwritten:
-            if _is_false_if_missing(counterpart.operation, missing_field):
-                return True
-        pairs = condition.inverted_pairs
-        if pairs and all(
-            never_hold_together(pair, counterpart) for pair in pairs
-        ):
-            # At least one of the pairs holds if the condition holds.
-            return True
+    if _needs_missing_field_of(first, second):
+        return True
+    if _needs_missing_field_of(second, first):
+        return True
+    if _no_inverted_pair_holds_with(first, second):
+        return True
+    if _no_inverted_pair_holds_with(second, first):
+        return True
     reads_overwritten = first.overwritten or second.overwritten
     if first.says == second.says and not reads_overwritten:
         # Without inversion they are the same condition.
@@ -391,6 +416,34 @@ def never_hold_together(
         or _want_different_outcomes(first, second)
         or _leave_no_value([first, second])
     )
+
+
+def _needs_missing_field_of(
+    condition: ComparedCondition, other: ComparedCondition
+) -> bool:
+    """Return whether a condition needs a field that another says is missing.
+
+    ``eq: ["{node.name}", a]`` is false on all machines on which ``!exists:
+    ["{node.name}"]`` holds.
+    """
+    missing_field = other.missing_field
+    if missing_field is None or condition.overwritten:
+        return False
+    return _is_false_if_missing(condition.operation, missing_field)
+
+
+def _no_inverted_pair_holds_with(
+    condition: ComparedCondition, other: ComparedCondition
+) -> bool:
+    """Return whether another condition excludes all pairs of an inverted one.
+
+    At least one of the pairs holds if the condition holds, see
+    :attr:`ComparedCondition.inverted_pairs`.
+    """
+    pairs = condition.inverted_pairs
+    if not pairs:
+        return False
+    return all(never_hold_together(pair, other) for pair in pairs)
 
 
 def _is_false_if_missing(
@@ -403,26 +456,33 @@ def _is_false_if_missing(
 
     :returns: False also if the condition does not read the field.
     """
-    missing_steps = (missing.root, *missing.steps)
-    # Fields below the missing field are missing too. A field with a filter is
-    # not, because the filter may replace a missing value.
-    reads_missing = False
-    for field in interpolation.fields(condition.templates):
-        steps = (field.root, *field.steps)
-        if field.is_plain and steps[: len(missing_steps)] == missing_steps:
-            reads_missing = True
     op = condition.op.plugin
-    if not reads_missing or op.NEEDS_VIEW:
+    if op.NEEDS_VIEW or not _reads_below(missing, condition):
         # An op with NEEDS_VIEW may read any data of the machine.
         return False
     if not op.ACCEPTS_MISSING and not op.SEES_MISSING:
         # Such a condition is false, inverted or not, if any field is missing.
         return True
-    # A condition such as "is-true" has a result for a missing field. Without
-    # data, all of its fields are missing, so that result is known if it reads
-    # no other field.
-    reads_others = len(effects.fields_of_operation(condition)) > 1
-    return not reads_others and result(condition, condition.written) is False
+    # A condition such as "is-true" has a result for a missing field.
+    if len(effects.fields_of_operation(condition)) > 1:
+        # The result may depend on another field.
+        return False
+    # Without data, the only field of the condition is missing.
+    return result(condition, condition.written) is False
+
+
+def _reads_below(field: interpolation.Field, condition: Operation) -> bool:
+    """Return whether a condition reads a field, or a field below it.
+
+    If a field is missing, the fields below it are missing too. Fields with
+    filters are not counted, because a filter may replace a missing value.
+    """
+    steps = (field.root, *field.steps)
+    for read in interpolation.fields(condition.templates):
+        steps_of_read = (read.root, *read.steps)
+        if read.is_plain and steps_of_read[: len(steps)] == steps:
+            return True
+    return False
 
 
 def split_into_pairs(condition: Operation) -> list[Operation]:
@@ -462,7 +522,8 @@ def _want_different_outcomes(
     the first condition requires that the pair is ``less``, the second that it
     is ``equal``.
     """
-    for pair in {**first.outcomes_by_pair, **second.outcomes_by_pair}:
+    pairs = first.outcomes_by_pair.keys() | second.outcomes_by_pair.keys()
+    for pair in pairs:
         first_outcomes = first.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
         second_outcomes = second.outcomes_by_pair.get(pair, _ALL_OUTCOMES)
         if first_outcomes.isdisjoint(second_outcomes):
@@ -479,7 +540,6 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     :returns: an empty mapping if the condition is not a comparison. Inversion
         is ignored.
     """
-    kind = _kind_of_comparison(condition)
     name = condition.op.name.removeprefix(plugin.VERSION)
     compared = condition.arguments.get('values')
     if name not in _OUTCOMES or not isinstance(compared, list):
@@ -487,25 +547,14 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
     if isinstance(condition.arguments.get('force_strings'), str):
         # A field decides on the machine whether the values compare as text.
         return {}
-    written = [_value_as_text(value) for value in compared]
-    # A condition compares neighbors.
-    pairs = list(itertools.pairwise(written))
-    # Comparing versions or texts is transitive, so the first and the last of
-    # three values compare as neighbors do. Other values may differ: the text
-    # "5" equals 5, and 5 equals the text "5.0".
-    are_texts = kind != '' and name != 'ne'
-    equal_a_text = name == 'eq' and any(map(_has_one_form, compared))
-    if not condition.inverted and (are_texts or equal_a_text):
-        pairs = list(itertools.combinations(written, 2))
-    elif not condition.inverted and name != 'ne':
-        pairs += _list_distant_texts(compared)
+    kind = _kind_of_comparison(condition)
     possible = _list_possible_outcomes(condition)
     if kind == plugin.VERSION:
         # No comparison of versions holds for values that are not text. All
         # inverted ones do.
         possible -= {'unequal'}
     outcomes_by_pair: _OutcomesByPair = {}
-    for left, right in pairs:
+    for left, right in _list_related_pairs(condition, compared):
         outcomes = _OUTCOMES[name]
         # The value that sorts first is on the left, so that "a < b" and
         # "b > a" are about the same pair.
@@ -513,10 +562,36 @@ def _find_outcomes_by_pair(condition: Operation) -> _OutcomesByPair:
             left, right = right, left
             outcomes = _OUTCOMES[str(facts.swap_sides(name))]
         pair = _ComparedPair(kind, left, right)
-        outcomes_by_pair[pair] = outcomes & outcomes_by_pair.get(
-            pair, possible
-        )
+        # A condition may compare a pair twice, as in eq: [a, b, a].
+        before = outcomes_by_pair.get(pair, possible)
+        outcomes_by_pair[pair] = outcomes & before
     return outcomes_by_pair
+
+
+def _list_related_pairs(
+    condition: Operation, compared: list[typing.Any]
+) -> list[tuple[str, str]]:
+    """Return the pairs of values for which a comparison must hold, as text.
+
+    These are the neighbors, and pairs for which it follows from them. From
+    ``version-lt: [a, b, c]`` it follows that ``a`` is below ``c``.
+
+    :param compared: the values of the condition.
+    """
+    written = [_value_as_text(value) for value in compared]
+    neighbors = list(itertools.pairwise(written))
+    name = condition.op.name.removeprefix(plugin.VERSION)
+    if condition.inverted or name == 'ne':
+        # Nothing follows for the first and the last of three values.
+        return neighbors
+    # Comparing versions or texts is transitive, so the first and the last of
+    # three values compare as neighbors do. Other values may differ: the text
+    # "5" equals 5, and 5 equals the text "5.0".
+    is_transitive = _kind_of_comparison(condition) != ''
+    equal_a_text = name == 'eq' and any(map(_has_one_form, compared))
+    if is_transitive or equal_a_text:
+        return list(itertools.combinations(written, 2))
+    return neighbors + _list_distant_texts(compared)
 
 
 def _list_distant_texts(compared: list[typing.Any]) -> list[tuple[str, str]]:
@@ -563,25 +638,28 @@ def _list_possible_outcomes(condition: Operation) -> frozenset[str]:
     In ``eq: ["{node.name}", null]`` the values may be equal without an order,
     but not in ``eq: ["{node.name}", a]``. A field always equals itself.
     """
-    has_order = _kind_of_comparison(condition) != ''
-    for value in condition.arguments['values']:
-        is_text = isinstance(value, str) and not interpolation.fields(value)
-        if is_text or isinstance(value, int | float):
-            # A value that equals a text or a number has an order.
-            has_order = True
-    possible = _ALL_OUTCOMES
-    if has_order:
-        possible -= {_EQUAL_WITHOUT_ORDER}
-    # A comparison of versions does not hold for a field and itself if the
-    # value is no text.
-    is_version = _kind_of_comparison(condition) == plugin.VERSION
     values = condition.arguments['values']
+    kind = _kind_of_comparison(condition)
+    possible = _ALL_OUTCOMES
+    if kind or any(map(_is_ordered_literal, values)):
+        # Texts and versions have an order, and so has a value that equals a
+        # text or a number.
+        possible -= {_EQUAL_WITHOUT_ORDER}
     has_one_field = bool(values) and all(
         facts.is_field(value) and value == values[0] for value in values
     )
-    if has_one_field and not is_version:
+    # A comparison of versions does not hold for a field and itself if the
+    # value is no text.
+    if has_one_field and kind != plugin.VERSION:
         possible &= _OUTCOMES['eq']
     return possible
+
+
+def _is_ordered_literal(value: typing.Any) -> bool:
+    """Return whether a value is a literal text, number or boolean."""
+    if isinstance(value, str):
+        return not interpolation.fields(value)
+    return isinstance(value, int | float)
 
 
 def _value_as_text(value: typing.Any) -> str:
@@ -592,7 +670,7 @@ def _value_as_text(value: typing.Any) -> str:
 
 
 def _never_holds_beside_group(
-    group: ComparedCondition, holds: str, other: ComparedCondition
+    group: ComparedCondition, other: ComparedCondition
 ) -> bool:
     """Return whether clearly no machine meets a group and a condition.
 
@@ -602,56 +680,49 @@ def _never_holds_beside_group(
     - inverted ``all-of``: all conditions of the group always hold with it.
 
     An inverted ``any-of`` is ``none-of``, and the other way round.
-
-    :param holds: how many conditions of the group must hold: ``all``, ``any``
-        or ``none``.
     """
-    if group.inverted:
-        holds = _HOLDS_IF_INVERTED.get(holds, '')
     if group.loops:
         # Only groups without a loop are examined.
         return False
-    if holds == 'none':
+    must_hold = how_many_must_hold(group.operation)
+    if must_hold == NONE:
         return any(implies(other, inner) for inner in group.inner)
-    if holds == 'any':
+    if must_hold == ANY:
         return all(never_hold_together(inner, other) for inner in group.inner)
-    if holds == 'all':
+    if must_hold == ALL:
         return any(never_hold_together(inner, other) for inner in group.inner)
-    if holds == 'not all':
+    if must_hold == NOT_ALL:
         return all(implies(other, inner) for inner in group.inner)
     # A group of another package has its own logic.
     return False
 
 
-def implies(one: ComparedCondition, other: ComparedCondition) -> bool:
+def implies(given: ComparedCondition, implied: ComparedCondition) -> bool:
     """Return whether it is clear that a condition holds if another holds.
 
     For example, ``eq: ["{…vendor}", Dell Inc.]`` implies ``contains:
     ["{…vendor}", Dell]``.
 
-    :param other: the condition that holds if ``one`` does.
+    :param given: the condition that holds.
+    :param implied: the condition that then may hold too.
     """
-    if one.loops or other.loops or one.overwritten or other.overwritten:
+    if given.loops or implied.loops:
         return False
-    if _is_same(one, other):
+    if given.overwritten or implied.overwritten:
+        return False
+    if given.says == implied.says and given.inverted is implied.inverted:
         return True
-    if other.inner or not never_hold_together(one, other.opposite):
+    if implied.inner or not never_hold_together(given, implied.opposite):
         return False
-    op = other.operation.op.plugin
+    op = implied.operation.op.plugin
     if op.ACCEPTS_MISSING or op.SEES_MISSING:
         return True
-    # If a field is missing, both the condition and its opposite are false.
+    # If a field is missing, both the condition and its opposite are false, so
+    # the given condition must require all of its fields.
     return all(
-        field.is_plain and _is_false_if_missing(one.operation, field)
-        for field in interpolation.fields(other.operation.templates)
+        field.is_plain and _is_false_if_missing(given.operation, field)
+        for field in interpolation.fields(implied.operation.templates)
     )
-
-
-def _is_same(one: ComparedCondition, other: ComparedCondition) -> bool:
-    """Return whether two conditions say the same about the same data."""
-    if one.loops or other.loops or one.overwritten or other.overwritten:
-        return False
-    return one.says == other.says and one.inverted is other.inverted
 
 
 def _refuses(
@@ -712,12 +783,16 @@ def _is_false_for(condition: Operation, field: str, value: typing.Any) -> bool:
         other fields.
     """
     args = _fill_in_value(condition.arguments, field, value)
-    if args == condition.arguments or interpolation.fields(args):
+    reads_field = args != condition.arguments
+    reads_others = bool(interpolation.fields(args))
+    if not reads_field or reads_others:
         return False
     if result(condition, {**condition.written, 'args': args}) is not False:
         return False
-    # Without data, the only field of the condition is missing.
-    return value is not None or result(condition, condition.written) is False
+    if value is None:
+        # Try a missing field as well. Without data, the field is missing.
+        return result(condition, condition.written) is False
+    return True
 
 
 def result(
