@@ -290,7 +290,8 @@ class DatabaseQueue:
     ) -> queue_request.Request:
         """Record that an attempt at a request begins, and count it.
 
-        The lease is renewed.
+        The number of attempts is limited, because a request may kill every
+        worker. The lease is renewed.
 
         :param request: the request as it was delivered.
         :param new_state: the new state of the request, e.g. ``processing``.
@@ -597,6 +598,8 @@ class DatabaseQueue:
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
         """Return the open request of a node, without its data.
 
+        The leader of the workers does not fail a node that has one.
+
         :returns: None if the node has none.
         """
         # A node has at most one open request.
@@ -682,6 +685,8 @@ def _refuse_other_data(
     open_request: queue_request.Request,
 ) -> None:
     """Raise an error if data of an unknown sender differ from waiting data.
+
+    Otherwise anybody could replace the data that a machine has posted.
 
     :param waiting_data: the ``inventory`` and the ``plugin_data`` that wait.
     :param open_request: the request whose data wait.

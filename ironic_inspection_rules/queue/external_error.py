@@ -223,6 +223,8 @@ def _follows_outage(exc: BaseException) -> bool:
 def _find_code(exc: typing.Any) -> typing.Any:
     """Return the code that a database gave to an error.
 
+    By the code, an outage is told from an error of a statement.
+
     :param exc: any error, or an error of the database as oslo.db, SQLAlchemy
         or the database driver raised it.
     :returns: a MySQL number, e.g. 1213 for a deadlock, or a PostgreSQL

@@ -383,6 +383,9 @@ def list_overdue(context, timeout: float) -> list[str]:
 def is_overdue(node, timeout: float) -> bool:
     """Return whether a node has waited for its data for too long.
 
+    The worker asks before it fails the node, because the data may have come
+    since the request for the timeout was stored.
+
     :param timeout: seconds that a node may wait.
     """
     started = node.inspection_started_at
