@@ -93,6 +93,8 @@ def keep_running_while(busy: Callable[[], bool]) -> None:
 def after_work(finish: Callable[[], None]) -> None:
     """Call a function after all work of a service, before its process ends.
 
+    For example, it stores what the process has counted in memory.
+
     :param finish: the function. It must not raise an error, and may be called
         more than once.
     """

@@ -205,6 +205,8 @@ def post_inspection_data(
 ) -> typing.Any:
     """Find a node and hand its inspection data to a conductor, as Ironic does.
 
+    The API of this project calls this after its early rules have run.
+
     :param data: the data that the ramdisk has posted.
     :param node_uuid: the UUID of the node, if the ramdisk sends it.
     :param hand_over: called with the data when the node is found, instead of
