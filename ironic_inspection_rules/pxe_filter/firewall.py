@@ -154,6 +154,8 @@ class Firewall:
     def _is_name_taken(self) -> bool:
         """Return whether the kernel has a table of our name that is not ours.
 
+        Such a table must not be replaced.
+
         :raises: FirewallError if nft fails.
         """
         try:

@@ -334,6 +334,9 @@ class Watcher:
     ) -> None:
         """Add the MAC address of a port to the known machines.
 
+        Until the next read of all ports, its machine would otherwise count as
+        unknown, and might pass.
+
         :param machines: the machines without this address.
         """
         try:
