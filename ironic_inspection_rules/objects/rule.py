@@ -181,6 +181,8 @@ class StoredRule(base.IronicObject, object_base.VersionedObjectDictCompat):
     def list_values(cls, context, field, filters=None):
         """Read one field of many rules, in the order in which they run.
 
+        With it, the API sorts all rules, and then reads only those of a page.
+
         :param field: the name of the field, e.g. ``priority``.
         :param filters: values by field, see :meth:`list`.
         :returns: pairs of the UUID of a rule and the value of its field, e.g.
