@@ -127,7 +127,8 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
-            # Only the error is of interest here; by_filters() uses the result.
+            # Only the error is of interest here. The result is used in
+            # find_by_filters().
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problems.append(exceptions.Problem(f'/nodes/{name}', str(exc)))
