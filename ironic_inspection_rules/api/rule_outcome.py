@@ -373,8 +373,8 @@ def _why_it_matches_now(rule: model.Rule, run: Any) -> str:
             % rule.revision
         )
     return _(
-        'It did not match then, and would match now: the node was '
-        'changed since.'
+        'It did not match then, and would match now: data of the node or '
+        'of a table that it reads have changed since.'
     )
 
 
