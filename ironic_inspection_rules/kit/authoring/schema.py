@@ -9,8 +9,8 @@ check. Besides, it has the texts and values that editors offer.
 An operation is a condition or an action. Its ``op`` is the name of a plugin,
 e.g. ``eq``, and decides which ``args`` are allowed. Therefore the schema has
 one branch per op: ``{'if': <the op is eq>, 'then': <the arguments of eq>}``.
-A group is a condition that contains conditions, e.g. ``any-of``. Parts that are
-used several times are definitions, to which ``$ref`` refers by name.
+A group is a condition that contains conditions, e.g. ``any-of``. Parts that
+are used several times are definitions, to which ``$ref`` refers by name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

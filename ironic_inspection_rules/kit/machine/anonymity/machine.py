@@ -33,9 +33,9 @@ class Anonymizer:
 
     Serial numbers, addresses, names and UUIDs are replaced by others of the
     same form. An identifier has the same replacement in all places and in all
-    machines. The model stays. Secrets are removed, including texts that look
+    machines. The model stays. Secrets are masked, including texts that look
     like one: in URLs, keys, and after ``token=``. The logs of the ramdisk are
-    removed, too.
+    removed.
 
     :param key: the same key gives the same replacements again.
     :ivar name: replaces the name of a node or a host.

@@ -107,7 +107,7 @@ def merge_by_cause(
     total = _find_memory_total(fields)
     if total is not None:
         causes = [_with_memory_left(part, total) for part in causes]
-    return causes + _merge_by_cause(independent_fields)
+    return causes + _merge_fields(independent_fields)
 
 
 def _merge_processors(
@@ -379,7 +379,7 @@ def _with_memory_left(
     )
 
 
-def _merge_by_cause(fields: Differences) -> Differences:
+def _merge_fields(fields: Differences) -> Differences:
     """Merge differences of fields that have one cause.
 
     BIOS settings are joined. Of other fields, only the most telling one is

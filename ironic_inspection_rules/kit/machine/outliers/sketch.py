@@ -225,7 +225,7 @@ def build(name: str, facts: views.Facts, by: Sequence[str]) -> Sketch:
     For example, ``inventory.boot.current_boot_mode`` becomes a text in a
     section, ``inventory.cpu.count`` a number, and ``inventory.disks`` a list
     of parts. The sketch does not share objects with other sketches yet;
-    :meth:`SketchInterner.share` does that.
+    :meth:`SketchInterner.intern` does that.
 
     :param name: the name of the machine in findings.
     :param facts: the inventory and the plugin data of the machine.
