@@ -229,9 +229,9 @@ def _find_problem_of_stored_rules(
     """
     try:
         rules.refresh(ironic_context.get_admin_context())
-    except (ValueError, RecursionError) as exc:
-        # Somebody has written text to the database that is no JSON, or is
-        # nested too deeply.
+    except (TypeError, ValueError, RecursionError) as exc:
+        # Somebody has written text to the database that is no JSON, is nested
+        # too deeply, or has a list or a number where a rule has a mapping.
         yield _('The stored rules cannot be read: %s; no rule runs') % exc
     except exceptions.InvalidRule as exc:
         yield (

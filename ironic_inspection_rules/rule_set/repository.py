@@ -317,8 +317,6 @@ class Repository:
         for rule in order(rules):
             if rule.mode == model.OFF:
                 continue
-            if rule.phase == model.EARLY:
-                _warn_of_node_fields(rule)
             try:
                 plan = self._compile_rule(rule, tables)
             except exceptions.InvalidRule as exc:
@@ -328,8 +326,10 @@ class Repository:
                     exc,
                 )
                 errors.append(exc)
-            else:
-                plans[rule.phase].append(plan)
+                continue
+            if rule.phase == model.EARLY:
+                _warn_of_node_fields(rule)
+            plans[rule.phase].append(plan)
         if errors:
             raise errors[0]
         return {phase: tuple(compiled) for phase, compiled in plans.items()}
@@ -361,9 +361,32 @@ class Repository:
             reason = disclosure.disclose_text(
                 rule, str(exc), _('it no longer compiles')
             )
+        except (AttributeError, LookupError, TypeError):
+            problem = self._find_problem_of_form(rule)
+            if problem is None:
+                # The mistake is in this package, not in the rule.
+                raise
+            reason = disclosure.disclose_text(
+                rule, str(problem), _('it does not have the form of a rule')
+            )
         raise exceptions.InvalidRule(
             [exceptions.Problem('', reason)], rule.uuid
         )
+
+    def _find_problem_of_form(
+        self, rule: model.Rule
+    ) -> exceptions.Problem | None:
+        """Return the first problem of what a stored rule does.
+
+        The API checks rules, but somebody may have written the actions ``[7]``
+        to the database.
+
+        :returns: None if there is no problem.
+        """
+        content = {name: getattr(rule, name) for name in model.CONTENT}
+        for name in model.OPERATIONS:
+            content[name] = list(content[name])
+        return next(iter(validation.validate(content, self.ops)), None)
 
     def with_default_scope(self, rule: model.Rule) -> model.Rule:
         """Return a stored rule with the default scope if it sets none.

@@ -127,6 +127,14 @@ class CheckTestCase(CommandTestCase):
         with self.config_file.open('a') as stream:
             stream.write(text)
 
+    def write_actions(self, text):
+        """Have somebody write the actions of all rules to the database."""
+        with self.engine.begin() as connection:
+            connection.execute(
+                sa.text('UPDATE ir_rules SET actions = :actions'),
+                {'actions': text},
+            )
+
     def test_what_switches_all_off_is_printed(self):
         self.dbsync('create_schema')
         self.add(
@@ -193,16 +201,17 @@ class CheckTestCase(CommandTestCase):
         self.assertEqual(1, code)
         self.assertIn('"of-a-plugin" is no longer installed: no rule', told)
 
-        with self.engine.begin() as connection:
-            connection.execute(
-                sa.update(models.RuleRow.__table__).values(
-                    actions=sa.literal_column("'{'")
-                )
-            )
+        self.write_actions('[{}]')
         code, told, _errors = self.dbsync('check')
         self.assertEqual(1, code)
-        self.assertIn('stored rules cannot be read', told)
-        self.assertIn('[api]middleware does not name', told)
+        self.assertIn('/actions/0/op: the name of an op is required', told)
+
+        for text in ('{', '[7]'):
+            self.write_actions(text)
+            code, told, _errors = self.dbsync('check')
+            self.assertEqual(1, code)
+            self.assertIn('stored rules cannot be read', told)
+            self.assertIn('[api]middleware does not name', told)
 
     def test_so_is_what_keeps_services_from_starting(self):
         code, told, errors = self.dbsync('check')

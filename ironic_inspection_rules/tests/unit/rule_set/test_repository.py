@@ -233,6 +233,42 @@ class RepositoryTestCase(base.TestCase):
             self.assertIn(reason, str(error))
             self.assertNotIn('hidden', str(error))
 
+    def test_what_somebody_wrote_to_the_database_need_be_no_rule(self):
+        for fields, problem in (
+            ({'actions': [7]}, '/actions/0: must be a mapping'),
+            ({'actions': [{}]}, '/actions/0/op: the name of an op is'),
+            ({'conditions': [['hidden']]}, '/conditions/0: must be'),
+            ({'vars': ['hidden']}, '/vars: must be a mapping'),
+        ):
+            for phase in ('main', 'early'):
+                rule = {
+                    'uuid': 'a',
+                    'phase': phase,
+                    'actions': ACTIONS,
+                    **fields,
+                }
+                rules = self.repository(rule)
+                error = self.assertRaises(
+                    exceptions.InvalidRule, rules.refresh, None
+                )
+                self.assertIn(
+                    f'Invalid inspection rule a: {problem}', str(error)
+                )
+
+            rules = self.repository({**rule, 'sensitive': True})
+            error = self.assertRaises(
+                exceptions.InvalidRule, rules.refresh, None
+            )
+            self.assertIn('it does not have the form of a rule', str(error))
+            self.assertNotIn('hidden', str(error))
+
+    def test_a_mistake_of_this_package_is_none_of_a_rule(self):
+        rules = self.repository({'uuid': 'a', 'actions': ACTIONS})
+        with mock.patch.object(
+            compiler, 'compile_rule', autospec=True, side_effect=TypeError
+        ):
+            self.assertRaises(TypeError, rules.refresh, None)
+
     def test_each_rule_that_no_longer_compiles_is_logged(self):
         log = self.useFixture(fixtures.FakeLogger(level=logging.ERROR))
         text = '{inventory.disks | map("size")}'
