@@ -192,12 +192,14 @@ class GitHubTestCase(PipelineTestCase):
             ),
         )
         self.assertFalse(self.scratch.joinpath('gh.log').exists())
+        self.run_step('Check', ends_with=1, expect='other.yaml')
+        self.run_step('Check', expect='')
         self.break_the_rules()
         self.run_step('Check', ends_with=1)
 
 
 class GitLabTestCase(PipelineTestCase):
-    def run_job(self, name: str, ends_with: int = 0) -> None:
+    def run_job(self, name: str, ends_with: int = 0, **variables: str) -> None:
         pipeline = yaml.safe_load(
             STARTER.joinpath('.gitlab-ci.yml').read_text()
         )
@@ -212,10 +214,16 @@ class GitLabTestCase(PipelineTestCase):
                 'CI_MERGE_REQUEST_IID': '12',
                 'INSPECTION_RULES_TOKEN': 'secret',
                 'OS_CLIENT_CONFIG_FILE': str(self.clouds),
+                **variables,
             },
         )
 
     def test_rules_are_checked_planned_and_applied(self) -> None:
+        self.run_job(
+            'inspection-rules-check',
+            ends_with=1,
+            INSPECTION_RULES_EXPECT='other.yaml',
+        )
         self.run_job('inspection-rules-check')
         self.assertIn(
             '<testsuite',
@@ -278,7 +286,7 @@ class GitLabStarterTestCase(StarterTestCase, GitLabTestCase):
 
 
 class ZuulTestCase(PipelineTestCase):
-    def play(self, name: str, ends_with: int = 0) -> None:
+    def play(self, name: str, ends_with: int = 0, **of_job: str) -> None:
         jobs = yaml.safe_load(
             SOURCE.joinpath(
                 'zuul', 'zuul.d', 'inspection-rules.yaml'
@@ -286,6 +294,7 @@ class ZuulTestCase(PipelineTestCase):
         )
         variables: dict[str, Any] = {
             **jobs[0]['job']['vars'],
+            **of_job,
             'ansible_user_dir': str(self.scratch),
             'ansible_connection': 'local',
             'returned': str(self.scratch / 'repository' / 'returned'),
@@ -316,6 +325,7 @@ class ZuulTestCase(PipelineTestCase):
 
     def test_rules_are_checked_planned_and_applied(self) -> None:
         self.write('plugins/zuul_return.py', _ZUUL_RETURN)
+        self.play('check', ends_with=2, inspection_rules_expect='other.yaml')
         self.play('check')
         self.play('plan')
         returned = json.loads(
