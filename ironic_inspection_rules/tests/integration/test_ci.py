@@ -140,6 +140,7 @@ class GitHubTestCase(PipelineTestCase):
             step['run'],
             ends_with,
             GITHUB_SHA='4711',
+            GITHUB_REPOSITORY='site/rules',
             GITHUB_STEP_SUMMARY=str(self.scratch / 'summary.md'),
             **{
                 key: re.sub(
@@ -162,18 +163,36 @@ class GitHubTestCase(PipelineTestCase):
         self.run_step('Plan', clouds=clouds)
         self.assert_planned('plan.md')
         self.assertEqual(
-            [
-                'pr',
-                'comment',
-                'https://example/1',
-                '--body-file',
-                'plan.md',
-                '--edit-last',
-            ],
-            self.asked('gh'),
+            ['pr', 'comment', 'https://example/1', '--body-file', 'plan.md'],
+            self.asked('gh')[-5:],
         )
         self.run_step('Apply', clouds=clouds)
         self.assertEqual(['Tag big machines'], self.stored())
+
+    def test_a_plan_replaces_the_plan_before_and_no_other_comment(
+        self,
+    ) -> None:
+        if not shutil.which('jq'):
+            self.skipTest('no jq')
+        plan = '### Plan of the inspection rules\n'
+        comments = [
+            {'viewerDidAuthor': is_own, 'body': body, 'url': f'a-{number}'}
+            for number, is_own, body in (
+                (1, True, plan),
+                (2, True, 'The tests have passed'),
+                (3, False, plan),
+            )
+        ]
+        answer = self.write('answer.json', json.dumps({'comments': comments}))
+        self.recorded('gh')
+        with self.bin.joinpath('gh').open('a') as program:
+            # gh applies the last argument as jq does.
+            program.write(f'[ "$2" != view ] || jq -r "${{@: -1}}" {answer}\n')
+        self.run_step('Plan', clouds=self.clouds.read_text())
+        self.assertEqual(
+            ['body=@plan.md', 'repos/site/rules/issues/comments/1'],
+            self.asked('gh')[-2:],
+        )
 
     def test_bad_rules_and_a_lost_cloud_fail_the_job(self) -> None:
         self.recorded('gh')
