@@ -199,8 +199,9 @@ class _WritingRule:
     def _places_of(self, field: interpolation.Field) -> set[data_path.Path]:
         """Return the places that a field of this rule reads.
 
-        A variable reads the places of the fields in ``vars``. Fields in the
-        arguments of filters count too.
+        They show whether the writes of another rule matter to a condition with
+        the field. A variable reads the places of the fields in ``vars``.
+        Fields in the arguments of filters count too.
         """
         places = set()
         for part in effects.fields_of_field(field):

@@ -18,6 +18,7 @@ import ipaddress
 import itertools
 import operator
 import re
+import sys
 import typing
 
 from ironic_inspection_rules.engine.language import effects
@@ -101,7 +102,7 @@ def stated_by(
         return []
     # A plugin that fails to return its facts has none, which another check
     # reports.
-    return _about_one_field(effects.facts(condition))
+    return _select_about_one_field(effects.facts(condition))
 
 
 def implied_by(condition: file_rule.Operation) -> list[Fact]:
@@ -112,21 +113,37 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
     a value matches ``^Dell``, it is in the order of texts from "Dell" to below
     "Delm".
     """
-    stated = list(map(_without_empty_bound, stated_by(condition)))
-    name = condition.op.name
-    compared = condition.arguments.get('values')
+    stated = list(map(_replace_empty_bound, stated_by(condition)))
     if condition.loops or condition.inverted:
         return stated
     if isinstance(condition.op.plugin, value_plugin.RegexCondition):
-        return stated + _about_one_field(_list_bounds_of_match(condition))
-    if name not in _PASSED_ON or not isinstance(compared, list):
+        bounds = _list_bounds_of_match(condition)
+        return stated + _select_about_one_field(bounds)
+    compared = condition.arguments.get('values')
+    if not isinstance(compared, list):
         return stated
-    if condition.arguments.get('force_strings'):
-        # The condition compares 5 as text, but a fact is about the value
-        # itself.
-        if name == 'eq' and condition.arguments['force_strings'] is True:
-            return _equal_to_texts(compared)
-        return stated
+    name = condition.op.name
+    force_strings = condition.arguments.get('force_strings')
+    if not force_strings:
+        return stated + _list_distant_facts(name, compared)
+    if name == 'eq' and force_strings is True:
+        return _list_equal_texts(compared)
+    # The condition compares 5 as text, but a fact is about the value itself.
+    return stated
+
+
+def _list_distant_facts(name: str, compared: list[typing.Any]) -> list[Fact]:
+    """Return the facts about values that are not neighbors in a comparison.
+
+    From ``eq: ["{node.name}", "{node.owner}", a]`` it follows that the name is
+    ``a``.
+
+    :param name: the name of the condition; the list is empty unless it is in
+        ``_PASSED_ON``.
+    :param compared: the values of the condition.
+    """
+    if name not in _PASSED_ON:
+        return []
     if name == 'eq':
         # Equality does not preserve the spelling of a number: the text "5.0"
         # equals 5, and 5 equals the text "5". So a distant field equals the
@@ -136,13 +153,14 @@ def implied_by(condition: file_rule.Operation) -> list[Fact]:
     for position, left in enumerate(compared):
         for right in compared[position + 2 :]:
             distant.append(Fact(left, name, right))
-    return stated + _about_one_field(distant)
+    return _select_about_one_field(distant)
 
 
-def _without_empty_bound(fact: Fact) -> Fact:
-    """Return a fact whose bound is not the empty text, and that says the same.
+def _replace_empty_bound(fact: Fact) -> Fact:
+    """Return a fact that means the same, and whose bound is not ``''``.
 
-    No text is less than the empty text.
+    No text is less than the empty text, so ``lt ''`` allows no value, and ``le
+    ''`` only the empty text.
     """
     if fact.value != '' or fact.unordered:
         return fact
@@ -170,18 +188,32 @@ def _list_bounds_of_match(condition: file_rule.Operation) -> list[Fact]:
     if match is None:
         return []
     prefix = re.sub(r'\\(.)', r'\1', match['literal'])
-    # The bounds would be taken for a field.
-    has_braces = re.search('[{}]', prefix) is not None
-    if has_braces or not _BEGINS_ONLY_TEXT.match(prefix):
+    if re.search('[{}]', prefix):
+        # The bounds would be taken for a field.
+        return []
+    if not _BEGINS_ONLY_TEXT.match(prefix):
         return []
     if any(text.startswith(prefix) for text in _TEXTS_OF_OTHER_VALUES):
         return []
-    after_prefix = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     field = condition.arguments['value']
+    after_prefix = _find_text_after(prefix)
     return [Fact(field, 'ge', prefix), Fact(field, 'lt', after_prefix)]
 
 
-def _equal_to_texts(compared: list[typing.Any]) -> list[Fact]:
+def _find_text_after(prefix: str) -> str:
+    """Return the lowest text above all texts with a prefix.
+
+    For "Dell" it is "Delm".
+
+    :param prefix: a text that does not only consist of the last character of
+        Unicode.
+    """
+    # No character follows the last one, so the one before it is increased.
+    without_last = prefix.rstrip(chr(sys.maxunicode))
+    return without_last[:-1] + chr(ord(without_last[-1]) + 1)
+
+
+def _list_equal_texts(compared: list[typing.Any]) -> list[Fact]:
     """Return the facts that ``eq`` with ``force_strings`` states.
 
     A field that equals "Dell" as text is the text "Dell". A field that equals
@@ -189,12 +221,15 @@ def _equal_to_texts(compared: list[typing.Any]) -> list[Fact]:
     """
     equal = []
     for field, value in itertools.permutations(compared, 2):
+        if not is_field(field):
+            continue
         text = str(value)
-        # Values of other types may have the same text, e.g. true or a list.
-        is_other = text in ('True', 'False', 'None')
-        if is_field(field) and not is_other and text[:1] not in ('[', '{'):
-            equal.append(Fact(field, 'eq', text))
-    return _about_one_field(equal)
+        if text in ('True', 'False', 'None') or text[:1] in ('[', '{'):
+            # Values of other types may have the same text, e.g. true or a
+            # list.
+            continue
+        equal.append(Fact(field, 'eq', text))
+    return _select_about_one_field(equal)
 
 
 def _read_number(value: typing.Any) -> typing.Any:
@@ -211,7 +246,7 @@ def _read_number(value: typing.Any) -> typing.Any:
     return value_as_number
 
 
-def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
+def _select_about_one_field(stated: Iterable[Fact]) -> list[Fact]:
     """Return the facts that compare one field with a literal, field first.
 
     ``8 < {node.extra.cpus}`` becomes the fact ``('/node/extra/cpus', 'gt',
@@ -220,17 +255,17 @@ def _about_one_field(stated: Iterable[Fact]) -> list[Fact]:
     """
     about_one_field = []
     for fact in stated:
-        turned = swap_sides(fact.relation)
-        if is_field(fact.value) and turned is not None:
+        turned_relation = swap_sides(fact.relation)
+        is_comparison = turned_relation is not None
+        if turned_relation is not None and is_field(fact.value):
             # Exchange the sides of e.g. 8 < {cpu.count}, so that the field is
             # first.
             fact = fact._replace(
-                field=fact.value, value=fact.field, relation=turned
+                field=fact.value, value=fact.field, relation=turned_relation
             )
         if not is_field(fact.field) or interpolation.fields(fact.value):
             continue
         is_membership = isinstance(fact.value, list)
-        is_comparison = turned is not None
         # Other relations belong to other plugins, and are unknown here.
         if is_membership or is_comparison or fact.relation == plugin.IN_NET:
             name = field_name(fact.field)
@@ -323,12 +358,12 @@ def contradict(
     # No two facts exclude each other, but several facts together may: "ne 4"
     # and "ne 8" leave no value of "one-of [4, 8]".
     for fact in first_facts:
-        if _do_all_refute(second_facts, fact):
+        if _refute_together(second_facts, fact):
             return True
-    return any(_do_all_refute(first_facts, fact) for fact in second_facts)
+    return any(_refute_together(first_facts, fact) for fact in second_facts)
 
 
-def _do_all_refute(refuting: list[Fact], fact: Fact) -> bool:
+def _refute_together(refuting: list[Fact], fact: Fact) -> bool:
     """Return whether several facts together refute all values of a fact.
 
     ``one-of [4, 8]`` allows two values. The facts ``ne 4`` and ``ne 8`` refute
@@ -337,10 +372,12 @@ def _do_all_refute(refuting: list[Fact], fact: Fact) -> bool:
     :param refuting: facts about any fields.
     """
     allowed = allowed_values(fact)
+    if allowed is None:
+        return False
     about_same_field = [
         other for other in refuting if other.field == fact.field
     ]
-    if allowed is None or not about_same_field:
+    if not about_same_field:
         return False
     for value in allowed:
         has_value = Fact(fact.field, 'eq', value)
@@ -363,12 +400,14 @@ def exclude(first: Fact, second: Fact) -> bool:
         # A subnet can only be compared with another subnet.
         are_both_nets = first.relation == second.relation
         return are_both_nets and _are_nets_apart(first.value, second.value)
-    for fact, counterpart in ((first, second), (second, first)):
-        allowed = allowed_values(fact)
-        if allowed is not None:
-            # Facts such as "eq 4" or "one-of" list values that can be tried
-            # one by one.
-            return not any(may_be(value, counterpart) for value in allowed)
+    # Facts such as "eq 4" or "one-of" list values that can be tried one by
+    # one.
+    allowed = allowed_values(first)
+    if allowed is not None:
+        return not any(may_be(value, second) for value in allowed)
+    allowed = allowed_values(second)
+    if allowed is not None:
+        return not any(may_be(value, first) for value in allowed)
     if first.relation in _ORDERS and second.relation in _ORDERS:
         return _do_bounds_exclude(first, second)
     # "ne" and "none-of" leave other values for the counterpart.
@@ -435,14 +474,24 @@ def _may_satisfy_both(kind: str, first: Fact, second: Fact) -> bool:
     if kind == _LIST:
         # It is not examined how lists compare.
         return True
-    bounds = [first.value, second.value]
-    if kind == _TEXT and all(isinstance(bound, str) for bound in bounds):
+    if kind == _NUMBER:
+        return _may_number_satisfy_both(first, second)
+    if isinstance(first.value, str) and isinstance(second.value, str):
+        # A text is compared with both bounds as text.
         return not _is_nothing_between(first, second)
-    if kind == _TEXT and not all(map(_is_number, bounds)):
-        # For example, the text "10" is below the text "5", and above the
-        # number 7.
-        return True
-    # Numbers, and texts of numbers, are compared with both bounds as numbers.
+    if _is_number(first.value) and _is_number(second.value):
+        # The text of a number is compared with both bounds as a number.
+        return _may_number_satisfy_both(first, second)
+    # For example, the text "10" is below the text "5", and above the number 7.
+    return True
+
+
+def _may_number_satisfy_both(first: Fact, second: Fact) -> bool:
+    """Return whether a number may lie within two bounds.
+
+    :param first: a fact with a relation in ``_ORDERS``, like ``second``. At
+        most one of them is ``unordered``.
+    """
     first_number = as_number(first.value)
     second_number = as_number(second.value)
     if first_number is None or second_number is None:
@@ -523,13 +572,14 @@ def _do_versions_exclude(first: Fact, second: Fact) -> bool:
 
     :param first: a fact about versions, unless ``second`` is.
     """
-    for fact, counterpart in ((first, second), (second, first)):
-        allowed = _list_versions(fact)
-        if allowed is not None and is_version(counterpart):
-            return not any(
-                _may_be_version(value, counterpart) for value in allowed
-            )
+    allowed = _list_versions(first)
+    if allowed is not None and is_version(second):
+        return not any(_may_be_version(value, second) for value in allowed)
+    allowed = _list_versions(second)
+    if allowed is not None and is_version(first):
+        return not any(_may_be_version(value, first) for value in allowed)
     if not (is_version(first) and is_version(second)):
+        # Such as "version-lt 2" and "lt 8".
         return False
     bounds = _find_low_and_high(first, second)
     if bounds is None:
@@ -623,18 +673,23 @@ def may_be(value: typing.Any, fact: Fact) -> bool:
             may_be(value, Fact(fact.field, 'ne', listed))
             for listed in fact.value
         )
-    value_as_number = as_number(value)
-    bound_as_number = as_number(fact.value)
-    are_numbers = value_as_number is not None and bound_as_number is not None
     if fact.relation == 'eq':
-        if are_numbers:
-            return value_as_number == bound_as_number
-        return bool(value == fact.value)
+        return _may_be_equal(value, fact.value)
     if fact.relation == 'ne':
-        if are_numbers and value_as_number == bound_as_number:
-            return _may_differ(value, fact.value)
-        return bool(value != fact.value)
+        return _may_differ(value, fact.value)
     return _may_be_in_order(value, fact)
+
+
+def _may_be_equal(first: typing.Any, second: typing.Any) -> bool:
+    """Return whether a field may equal two values of a rule at once.
+
+    A field that equals 5 may equal "5.0" too.
+    """
+    first_number = as_number(first)
+    second_number = as_number(second)
+    if first_number is not None and second_number is not None:
+        return first_number == second_number
+    return bool(first == second)
 
 
 def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
@@ -648,16 +703,17 @@ def _may_be_in_order(value: typing.Any, fact: Fact) -> bool:
     if value_as_number is None:
         # Only the value itself equals it.
         return _is_in_order(value, fact)
+    if _is_number(value) and isinstance(fact.value, str):
+        # The field may be any text of the number, e.g. "05" or "5.0", whose
+        # order with another text is unknown.
+        return True
+    # The values that the field may have.
     forms = [value, value_as_number]
     if not isinstance(value, str) and value_as_number in (0, 1):
         # True equals 1, but is compared with texts in another way.
         forms += [int(value_as_number), bool(value_as_number)]
     if _is_number(value):
-        if isinstance(fact.value, str):
-            # The field may be any text of the number, e.g. "05" or "5.0",
-            # whose order with another text is unknown.
-            return True
-        # All other bounds have the same order with all texts of the number.
+        # All texts of the number have the same order with the bound.
         forms.append(str(value))
     return any(_is_in_order(form, fact) for form in forms)
 
@@ -677,9 +733,17 @@ def _is_in_order(value: typing.Any, fact: Fact) -> bool:
 def _may_differ(first: typing.Any, second: typing.Any) -> bool:
     """Return whether a field may equal one value and differ from another.
 
-    For ``eq`` both values are the same number, e.g. 5 and "5.0". A field that
-    is the text "5" equals 5 but differs from "5.0".
+    A field that equals 5 may be the text "5", which differs from "5.0".
+
+    :param first: the value that the field equals.
+    :param second: the value from which it may differ.
     """
+    if not _may_be_equal(first, second):
+        return True
+    first_number = as_number(first)
+    if first_number is None or as_number(second) is None:
+        return False
+    # Both are the same number.
     if _is_number(second):
         # All forms of the number are equal to it.
         return False

@@ -482,6 +482,9 @@ class CheckTestCase(base.CheckTestCase):
             ('contains', '^R6', 'gt', 'R', False),
             ('contains', '^1', 'eq', 10, False),
             ('contains', '^Tr', 'eq', True, False),
+            ('contains', '^R\U0010ffff', 'contains', '^HP', True),
+            ('contains', '^R\U0010ffff', 'contains', '^R', False),
+            ('contains', '^R\U0010ffff', 'eq', 'R\U0010ffff1', False),
             ('!contains', '^Dell', 'contains', '^HP', False),
         ):
             one = {'op': op, 'args': [X, regex]}
