@@ -314,9 +314,10 @@ def parse(sent: bytes, lenient: bool = False) -> Any:
     :param lenient: whether an object may have a member twice. A call that
         Ironic has as well must accept what Ironic accepts.
     :returns: the document; None for an empty body.
-    :raises: Invalid, with the place of a number that JSON does not have;
-        InvalidBody with the place of a member that is there twice. The place
-        is ``/`` if a later member of the same name has replaced it.
+    :raises: Invalid if the body is not valid JSON; for NaN and Infinity, with
+        their place.
+    :raises: InvalidBody with the place of a member that is there twice. The
+        place is ``/`` if a later member of the same name has replaced it.
     """
     reader = _Reader(lenient)
     try:

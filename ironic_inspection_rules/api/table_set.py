@@ -89,7 +89,7 @@ def _chunks(
     chunks would take as much memory as the rows.
 
     :param stored_table: the table that the new one replaces, if any.
-    :returns: the digest and the text of every chunk, in order, e.g.
+    :returns: a pair for every chunk, in order: its digest and its text, e.g.
         ``['9f2c…', '[["SN1", …]]']``. The text is None if the chunk is already
         stored.
     """

@@ -134,8 +134,8 @@ def represent(rule: Any, fields: Iterable[str] = FIELDS) -> dict[str, Any]:
     'conditions': […], …, 'links': […]}``. The conditions, actions and vars of
     a sensitive rule are null.
 
-    :param rule: a stored rule (objects.rule.StoredRule) or a built-in one
-        (engine.model.Rule).
+    :param rule: a stored rule (:class:`.StoredRule`) or a built-in one
+        (:class:`.model.Rule`).
     :param fields: names of the fields to show in addition to ``links``.
     """
     represented = {name: _represent_field(rule, name) for name in fields}

@@ -112,8 +112,8 @@ class WatchedLoop:
         the new thread cannot be started, a later call tries it again, after
         another ``limit``.
 
-        :param limit: in seconds, from the last :meth:`record_heartbeat`. A
-            thread calls this when a round begins.
+        :param limit: in seconds, from the last :meth:`record_heartbeat`.
+            A thread calls that when a round begins.
         """
         if self._thread is None or self._stop.is_set():
             return

@@ -226,9 +226,11 @@ def find_unknown_hooks(conducts: bool = True) -> Iterator[str]:
 
 
 def find_misspelled_middleware() -> Iterator[str]:
-    """Yield a warning for every misspelled name of the plugin's middleware.
+    """Yield a message for every misspelled name of the plugin's middleware.
 
-    An API with such a name in ``[api]middleware`` does not start.
+    An API with such a name in ``[api]middleware`` does not start, so a service
+    that has an API stops with these messages. Other services, which may share
+    its configuration, only warn of them.
     """
     installed = _list_installed('ironic.api.middleware')
     for name in CONF.api.middleware:

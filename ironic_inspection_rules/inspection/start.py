@@ -122,7 +122,7 @@ def stop_service_if(problems: Iterable[str]) -> None:
     """
     text = '; '.join(problems)
     if text:
-        # The block logs the error, and stops the launcher of the process.
+        # This logs the error, and stops the launcher of the process.
         with stop_service_on_error():
             raise exceptions.Invalid(text)
 

@@ -130,6 +130,9 @@ class Firewall:
     def install(self) -> None:
         """Create the table, or replace it; it blocks everything.
 
+        The filter needs this when it starts, and again if somebody has removed
+        the table, see :meth:`block`.
+
         If a table of this name exists that is not ours, it is kept. Then a
         table of another name blocks everything, and an error is raised.
 

@@ -280,7 +280,11 @@ class Repository:
         return {**stored, **self.built_in_tables}
 
     def tables_of(self, context: typing.Any, revision: int) -> table.Tables:
-        """Return the tables of a revision, with today's built-in tables."""
+        """Return the tables of a revision, with today's built-in tables.
+
+        The rules of this revision read them when an inspection of that time
+        is evaluated again.
+        """
         return self.with_stored_tables(
             self.stored_tables_of(context, revision)
         )

@@ -98,7 +98,7 @@ def compare(before: Pairs, after: Pairs) -> TableDifference:
         if old_row is None:
             difference.new.add(RowChange(key, before=None, after=row))
             continue
-        # "==" considers 1, 1.0 and true as equal. same() distinguishes them,
+        # "==" considers 1, 1.0 and true as equal. is_same() tells them apart,
         # but is slow, so it is only called if "==" is true.
         is_same = old_row == row and data_path.is_same(old_row, row)
         if not is_same:

@@ -110,7 +110,8 @@ class TableStore:
     ) -> dict[str, table.Table]:
         """Return the tables of a revision, which are not kept in memory.
 
-        Rows that the newest tables have too are taken from these.
+        They are needed to show or restore the revision, and to evaluate its
+        rules again. Rows that the newest tables have too are taken from these.
 
         :returns: the tables by name.
         :raises: :class:`.exceptions.Conflict` if another change replaced rows

@@ -376,6 +376,8 @@ def stored_before(node_uuid: str, before: int) -> Document | None:
 def last_stored(node_uuid: str) -> Document | None:
     """Return the data that the last successful inspection of a node stored.
 
+    Rules of the next inspection read them as ``previous``.
+
     :returns: ``inventory`` and ``plugin_data``; None if no run was successful,
         or if the data of the last successful run are not kept.
     """

@@ -64,7 +64,8 @@ def parse(value: str | None) -> Selection:
     """Parse the parameter ``name`` of a request for traits.
 
     ``startswith:CUSTOM_`` selects all custom traits, ``in:HW_GPU,CUSTOM_A``
-    selects these two. Spaces around names and empty names are ignored.
+    selects these two. Spaces around names and empty names are ignored, but at
+    least one name is needed after ``in:``.
 
     :param value: the parameter; None if the request does not have it.
     :raises: Invalid if it has another form, or too many names.

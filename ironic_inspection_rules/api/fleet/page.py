@@ -127,8 +127,8 @@ def _problems_of_filters(
         if value is None:
             continue
         try:
-            # Only the error is of interest here. The result is used in
-            # find_by_filters().
+            # Only the error is of interest here, because find_by_filters()
+            # formats the values again.
             _format_for_url(name, value)
         except exceptions.Invalid as exc:
             problems.append(exceptions.Problem(f'/nodes/{name}', str(exc)))

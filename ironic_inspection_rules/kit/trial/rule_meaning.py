@@ -2,6 +2,9 @@
 
 """Compute the meaning of a rule, independent of how it is written.
 
+The command ``diff`` compares meanings, so that it reports a rule that is only
+written in another way as rewritten and not as changed.
+
 The meaning of a rule is a mapping, in which everything is in one standard
 form. Two rules mean the same if their meanings are equal:
 
