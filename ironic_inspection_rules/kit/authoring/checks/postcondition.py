@@ -176,9 +176,17 @@ class Postcondition:
         fields = condition.fields
         if not fields or not all(map(self.knows, fields)):
             shortened = condition.without_defaults
-            if shortened is not None and self._refutes(shortened):
+            if shortened is not None and self._refutes_shortened(shortened):
                 return False
             return None
+        return self._check(condition)
+
+    def _check(self, condition: RuleCondition) -> bool | None:
+        """Return the result of a condition with the data of this rule.
+
+        :param condition: a condition that reads no other data.
+        :returns: None if the condition or this rule is refused or fails.
+        """
         if self._target is None or condition.plan is None:
             return None
         view = self._target.view(condition.plan.masked)
@@ -188,17 +196,18 @@ class Postcondition:
             # Other checks report a condition that fails.
             return None
 
-    def _refutes(self, condition: RuleCondition) -> bool:
-        """Return whether a condition is false for values that this rule sets.
+    def _refutes_shortened(self, shortened: RuleCondition) -> bool:
+        """Return whether a condition without its defaults is certainly false.
 
-        It is not if a field of the condition is missing after this rule.
+        Only if its fields exist does it have the result of the condition with
+        ``{x | default(…)}``, see :attr:`RuleCondition.without_defaults`.
         """
         target = self._target
-        if target is None or self.decides(condition) is not False:
+        if target is None or self.decides(shortened) is not False:
             return False
         return all(
             target.get(str(field.root), field.steps) is not data_path.ABSENT
-            for field in condition.fields
+            for field in shortened.fields
         )
 
     def knows(self, field: interpolation.Field) -> bool:
@@ -209,11 +218,11 @@ class Postcondition:
         ``{node.extra}`` is not.
         """
         is_known = False
-        # The last action that changes the field decides.
         for action in self._rule.actions:
             writes = self._certain_writes.get(action.pointer)
             if writes is None:
-                # The value that the action writes depends on the machine.
+                # The value that the action writes depends on the machine. Only
+                # a later certain write of the field makes it known again.
                 if effects.may_change(action, [field]):
                     is_known = False
             elif any(_writes_all_of(effect, field) for effect in writes):
@@ -251,20 +260,30 @@ class Postcondition:
         The engine runs a rule with these actions on a node without data. None
         if this rule is refused or fails.
         """
-        operations = []
-        plugins = {}
-        for action in self._rule.actions:
-            if action.pointer in self._certain_writes:
-                operation = dict(action.written)
-                operation.pop('when', None)
-                operations.append(operation)
-                plugins[action.op.name] = action.op.plugin
+        plan = self._compile_certain_actions()
+        if plan is None:
+            return None
         facts = working_copy.Facts(
             inventory={},
             plugin_data={},
             node=dict(machine_test.load_node(None).fields),
         )
         target = working_copy.WorkingCopy(facts)
+        if runner.run([plan], target).error is not None:
+            return None
+        return target
+
+    def _compile_certain_actions(self) -> compiler.CompiledRule | None:
+        """Return a rule with only the certain actions; None if refused."""
+        operations = []
+        plugins = {}
+        for action in self._rule.actions:
+            if action.pointer in self._certain_writes:
+                operation = dict(action.written)
+                # Its conditions are assumed to hold.
+                operation.pop('when', None)
+                operations.append(operation)
+                plugins[action.op.name] = action.op.plugin
         alone = dataclasses.replace(
             self._rule.rule,
             scope=None,
@@ -273,12 +292,9 @@ class Postcondition:
             actions=tuple(operations),
         )
         try:
-            plan = compiler.compile_rule(alone, registry.Registry({}, plugins))
+            return compiler.compile_rule(alone, registry.Registry({}, plugins))
         except exceptions.InspectionRulesError:
             return None
-        if runner.run([plan], target).error is not None:
-            return None
-        return target
 
 
 def _remove_default(text: str) -> str:

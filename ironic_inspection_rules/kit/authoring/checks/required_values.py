@@ -26,10 +26,9 @@ RequiredField = tuple[str, str]
 JSON if its condition reads them, or ``''`` otherwise. Equally written
 conditions over other ``vars`` are about other values."""
 
-Bound = tuple[typing.Any, int]
-"""The start or the end of a range: at a value (0), just below (-1) or just
-above it (1). "More than 4" starts at ``(4, 1)``, "at most 8" ends at ``(8,
-0)``."""
+_JUST_BELOW = -1
+_AT = 0
+_JUST_ABOVE = 1
 
 NUMBERS = 'numbers'
 TEXTS = 'texts'
@@ -47,13 +46,27 @@ _ENDS: dict[str, tuple[typing.Any, typing.Any]] = {
 """The lowest and the highest value of a range that has no bound."""
 
 
+class Bound(typing.NamedTuple):
+    """The start or the end of a range.
+
+    "More than 4" starts just above 4, and "at most 8" ends at 8. Bounds are
+    compared by their value first, so "just below 8" is lower than "at 8".
+
+    :ivar value: a number, a text as a pair of 0 and the text, the key of a
+        version (:func:`.comparison.version_key`), or an address as a pair of
+        the IP version and a number.
+    :ivar side: ``_JUST_BELOW``, ``_AT`` or ``_JUST_ABOVE`` the value.
+    """
+
+    value: typing.Any
+    side: int = _AT
+
+
 class RequiredRange(typing.NamedTuple):
     """The values between two bounds.
 
-    ``RequiredRange((4, 1), (8, 0))`` has all numbers above 4, up to 8. The
-    values are numbers, texts as pairs of 0 and the text, keys of versions
-    (:func:`.comparison.version_key`), or addresses as pairs of the IP version
-    and a number.
+    ``RequiredRange(Bound(4, _JUST_ABOVE), Bound(8))`` has all numbers above 4,
+    up to 8.
     """
 
     low: Bound
@@ -106,17 +119,7 @@ class RequiredValues:
         field = fact.field, read_vars
         values = facts.distinct_values(fact)
         if values is not None:
-            self.listed.setdefault(field, values)
-            if values and all(map(_is_number, values)):
-                low = min(values), 0
-                high = max(values), 0
-                self._add_range(field, NUMBERS, RequiredRange(low, high))
-            elif values and all(map(facts.is_plain_text, values)):
-                lowest_text = (0, min(values)), 0
-                highest_text = (0, max(values)), 0
-                self._add_range(
-                    field, TEXTS, RequiredRange(lowest_text, highest_text)
-                )
+            self._add_listed(field, values)
         elif fact.relation == plugin.IN_NET:
             subnet = _range_of_subnet(fact.value)
             if subnet is not None:
@@ -140,6 +143,25 @@ class RequiredValues:
                 field, TEXTS, _range_of_relation(fact, TEXTS, text)
             )
 
+    def _add_listed(
+        self, field: RequiredField, values: set[typing.Any]
+    ) -> None:
+        """Add the only values that a field may have.
+
+        If all of them are numbers, or all of them texts, add the range from
+        the lowest to the highest value as well.
+        """
+        # If several conditions list values, those of the first are enough.
+        self.listed.setdefault(field, values)
+        if values and all(map(_is_number, values)):
+            low = Bound(min(values))
+            high = Bound(max(values))
+            self._add_range(field, NUMBERS, RequiredRange(low, high))
+        elif values and all(map(facts.is_plain_text, values)):
+            low = Bound((0, min(values)))
+            high = Bound((0, max(values)))
+            self._add_range(field, TEXTS, RequiredRange(low, high))
+
     def _add_range(
         self, field: RequiredField, kind: str, added: RequiredRange
     ) -> None:
@@ -159,25 +181,25 @@ def _range_of_relation(
         ``ne``, which only excludes a single value, the range of all values.
     """
     lowest, highest = _ENDS[kind]
-    low = lowest, 0
-    high = highest, 0
+    low = Bound(lowest)
+    high = Bound(highest)
     relation = fact.relation.removeprefix(plugin.VERSION)
     if relation in ('eq', 'ge'):
-        low = value, 0
+        low = Bound(value)
     if relation in ('eq', 'le'):
-        high = value, 0
+        high = Bound(value)
     if relation == 'gt':
-        low = value, 1
+        low = Bound(value, _JUST_ABOVE)
     if relation == 'lt':
-        high = value, -1
+        high = Bound(value, _JUST_BELOW)
     return RequiredRange(low, high)
 
 
 def _range_of_subnet(written: typing.Any) -> RequiredRange | None:
     """Return the range of the addresses of a subnet; None if it is invalid.
 
-    ``10.0.0.0/24`` starts at ``(4, 167772160)``. All IPv4 addresses are lower
-    than IPv6 addresses.
+    ``10.0.0.0/24`` starts at the address ``(4, 167772160)``. All IPv4
+    addresses are lower than IPv6 addresses.
     """
     try:
         subnet = ipaddress.ip_network(str(written).strip(), strict=False)
@@ -186,8 +208,8 @@ def _range_of_subnet(written: typing.Any) -> RequiredRange | None:
         return None
     first = subnet.version, int(subnet.network_address)
     last = subnet.version, int(subnet.broadcast_address)
-    # Both ends belong to the subnet, so the bounds are at these addresses.
-    return RequiredRange((first, 0), (last, 0))
+    # Both addresses belong to the subnet.
+    return RequiredRange(Bound(first), Bound(last))
 
 
 def _is_number(value: typing.Any) -> bool:
@@ -197,6 +219,9 @@ def _is_number(value: typing.Any) -> bool:
 
 class _RangesOfField:
     """The ranges of one field that rules require, sorted by both their ends.
+
+    The ranges that do not overlap with a given range are then found without
+    comparing it with all of them.
 
     :param range_by_rule: the ranges by the positions of the rules; none of
         them is empty.
@@ -215,18 +240,66 @@ class _RangesOfField:
         self._rules_by_high = [rule for _high, rule in by_high]
 
     def find_apart(self, required: RequiredRange) -> list[int]:
-        """Return the rules whose ranges do not overlap with a given range.
+        """Return the rules whose ranges do not overlap with a given range."""
+        number_below = bisect.bisect_left(self._highs, required.low)
+        first_above = bisect.bisect_right(self._lows, required.high)
+        rules_below = self._rules_by_high[:number_below]
+        rules_above = self._rules_by_low[first_above:]
+        return rules_below + rules_above
 
-        They end before it starts, or start after it ends.
-        """
-        # The number of ranges that end before the given range starts, and the
-        # position of the first range that starts after it ends.
-        ending_before = bisect.bisect_left(self._highs, required.low)
-        first_beginning_after = bisect.bisect_right(self._lows, required.high)
-        return (
-            self._rules_by_high[:ending_before]
-            + self._rules_by_low[first_beginning_after:]
+
+class _RuleIndex:
+    """Finds the rules that require other values than a given rule.
+
+    :param required_by_rule: the values that each rule requires. A rule is
+        identified by its position in this list.
+    """
+
+    def __init__(self, required_by_rule: Sequence[RequiredValues]) -> None:
+        # The rules that list any values of a field, and the rules that list a
+        # certain value of a field.
+        self._listing: dict[RequiredField, set[int]] = collections.defaultdict(
+            set
         )
+        self._listing_value: dict[
+            tuple[RequiredField, typing.Any], set[int]
+        ] = collections.defaultdict(set)
+        range_by_rule: dict[
+            tuple[RequiredField, str], dict[int, RequiredRange]
+        ] = collections.defaultdict(dict)
+        for rule, required in enumerate(required_by_rule):
+            for field, values in required.listed.items():
+                self._listing[field].add(rule)
+                for value in values:
+                    self._listing_value[field, value].add(rule)
+            for field_and_kind, required_range in required.ranges.items():
+                if not required_range.is_empty:
+                    # Otherwise the rule never matches, which another check
+                    # reports.
+                    range_by_rule[field_and_kind][rule] = required_range
+        self._ranges = {
+            field_and_kind: _RangesOfField(ranges_of_field)
+            for field_and_kind, ranges_of_field in range_by_rule.items()
+        }
+
+    def remove_apart(
+        self, partners: set[int], required: RequiredValues
+    ) -> None:
+        """Remove the rules that never match the same machine as a rule.
+
+        :param partners: rules, from which the others are removed.
+        :param required: the values that the rule requires.
+        """
+        for field, values in required.listed.items():
+            # The rules that list only other values of this field.
+            listing_others = set(self._listing[field])
+            for value in values:
+                listing_others -= self._listing_value[field, value]
+            partners -= listing_others
+        for field_and_kind, required_range in required.ranges.items():
+            if not required_range.is_empty:
+                apart = self._ranges[field_and_kind].find_apart(required_range)
+                partners.difference_update(apart)
 
 
 def pairs_that_may_meet(
@@ -242,43 +315,12 @@ def pairs_that_may_meet(
         identified by its position in this list.
     :returns: pairs in order; the first position is lower than the second.
     """
-    # The rules that list any values of a field, and the rules that list a
-    # certain value of a field.
-    listing: dict[RequiredField, set[int]] = collections.defaultdict(set)
-    listing_value: dict[tuple[RequiredField, typing.Any], set[int]] = (
-        collections.defaultdict(set)
-    )
-    range_by_rule: dict[
-        tuple[RequiredField, str], dict[int, RequiredRange]
-    ] = collections.defaultdict(dict)
-    for rule, required in enumerate(required_by_rule):
-        for field, values in required.listed.items():
-            listing[field].add(rule)
-            for value in values:
-                listing_value[field, value].add(rule)
-        for field_and_kind, required_range in required.ranges.items():
-            if not required_range.is_empty:
-                # Otherwise the rule never matches, which another check
-                # reports.
-                range_by_rule[field_and_kind][rule] = required_range
-    ranges = {
-        field_and_kind: _RangesOfField(ranges_of_field)
-        for field_and_kind, ranges_of_field in range_by_rule.items()
-    }
+    index = _RuleIndex(required_by_rule)
     # Compute the partners of one rule at a time, because those of all rules
     # and fields would fill the memory.
     for rule, required in enumerate(required_by_rule):
         # All later rules, from which the rules that cannot meet are removed.
         partners = set(range(rule + 1, len(required_by_rule)))
-        for field, values in required.listed.items():
-            # The rules that list only other values of this field.
-            listing_others = set(listing[field])
-            for value in values:
-                listing_others -= listing_value[field, value]
-            partners -= listing_others
-        for field_and_kind, required_range in required.ranges.items():
-            if not required_range.is_empty:
-                apart = ranges[field_and_kind].find_apart(required_range)
-                partners.difference_update(apart)
+        index.remove_apart(partners, required)
         for partner in sorted(partners):
             yield rule, partner
