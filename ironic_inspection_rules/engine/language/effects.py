@@ -20,9 +20,6 @@ from ironic_inspection_rules.engine.language import plugin
 from ironic_inspection_rules.engine.language import registry
 from ironic_inspection_rules.i18n import _
 
-Place = tuple[str, data_path.Path]
-"""The name of a root, and a path in it."""
-
 _ROOTS = {
     'node': 'node',
     'capability': 'node',
@@ -214,28 +211,6 @@ def _add_fields_in_filters(
         elif isinstance(part, list):
             ahead += part
     return all_fields
-
-
-def places(written: typing.Any) -> tuple[Place, ...]:
-    """Return the places in the data that a value of a rule reads.
-
-    ``{node.extra.rack}`` reads ``('node', ('extra', 'rack'))``. A field such
-    as ``{ports[52:54:00:12:34:56].extra}`` counts as reading all ports,
-    ``('ports', ())``, because the index of the port is not known here.
-
-    :param written: a value as the rule has it.
-    :returns: distinct places, in the order of :func:`fields`.
-    """
-    # Collect the places as keys of a mapping, because a set loses their order.
-    read_places: dict[Place, None] = {}
-    for field in fields(written):
-        is_in_port = field.root == interpolation.PORTS and len(field.steps) > 0
-        if is_in_port and data_path.index(field.steps[0]) is None:
-            # The port is identified by an address.
-            read_places[interpolation.PORTS, ()] = None
-        elif field.root:
-            read_places[field.root, field.steps] = None
-    return tuple(read_places)
 
 
 def mentions(root: str, value: typing.Any) -> bool:
