@@ -4,7 +4,8 @@
 
 A rule reads the fields in its text. It writes what its actions declare by
 :meth:`.plugin.Action.writes`. This is the same for actions of this package and
-of other packages.
+of other packages. Lint, proofs, and the checks of secrets and tables need
+this; nothing here reads the data of a machine.
 """
 
 import collections.abc
@@ -369,8 +370,10 @@ def changed_places(action: OperationLike) -> set[data_path.Path]:
     """Return the places that an action may change, each with its root.
 
     ``set-attribute`` of ``/extra/rack`` changes ``('node', 'extra',
-    'rack')``. If only the root is known, e.g. because the path has fields, it
-    is ``('node',)``. The place ``()`` stands for all data.
+    'rack')``. Of a path with fields, only the beginning is known, see
+    :attr:`Effect.place_in_data`. The place is the root alone if the path
+    cannot be parsed, and ``()``, which stands for all data, if the writes of
+    the action are unknown.
     """
     try:
         declared = declared_writes(action)

@@ -196,6 +196,8 @@ class Table:
     def find_key_of_row(self, value: typing.Any) -> str | None:
         """Return the key of the row that equals a mapping, or None.
 
+        A reason shows the key instead of the whole row.
+
         :param value: any mapping, e.g. from the data of a machine.
         """
         # Compute the key that the mapping would have as a row. This needs a

@@ -85,6 +85,8 @@ def _check_column(column: Column, read_table: table.Table) -> Problem | None:
 def find_table_names(rule: model.Rule) -> set[str]:
     """Return the names of the tables that a rule reads.
 
+    Lint reports tables that no rule reads.
+
     ``{tables.racks | row}`` and ``{node.name | lookup(tables.racks)}`` both
     read ``racks``.
     """
@@ -96,6 +98,9 @@ def find_table_names(rule: model.Rule) -> set[str]:
 
 def find_columns(rule: model.Rule) -> typing.Iterator[Column]:
     """Yield the columns of tables that a rule reads by name.
+
+    The tables must have these columns, and lint reports columns that no rule
+    reads.
 
     For example, ``{tables.racks | row | get('room')}`` reads the column
     ``room``. Names that come from the data of a machine are unknown here and

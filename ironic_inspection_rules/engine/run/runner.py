@@ -75,6 +75,8 @@ class PhaseOutcome:
     def record(self, plugin_data: dict[str, typing.Any], phase: str) -> None:
         """Write to the plugin data which rules matched and which ops ran.
 
+        They are stored with the inventory, where operators find this.
+
         For example, the plugin data then have ``{'inspection_rules': {'main':
         [{'uuid': …, 'description': 'Rack', 'actions': ['set-attribute']}]}}``.
         If no rule matched, the plugin data do not change.
@@ -150,8 +152,8 @@ def _run_in_order(
     matches removes the trait that it added in an earlier inspection. This is
     done first, because another rule may add the same trait now.
 
-    :param allowance: the budget that pays for deciding the rules. Each rule
-        costs one operation.
+    :param allowance: the budget that pays for deciding the rules, see
+        :data:`_PAID_AT_ONCE`.
     :raises: :class:`.exceptions.RuleError` of the first rule that fails.
     """
     decided_first = [plan for plan in plans if plan.decides_first]

@@ -158,7 +158,7 @@ def pay(
     Several rules are paid for at once, because this saves time.
 
     :param plan: the first of the rules. An error names it and its first op.
-    :param count: the number of rules. Each rule costs one operation.
+    :param count: the number of operations, one for each rule.
     :raises: :class:`.exceptions.RuleError` if too few operations are left, or
         if time is up.
     """

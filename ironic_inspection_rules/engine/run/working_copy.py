@@ -269,6 +269,8 @@ class WorkingCopy:
     def changed_of_port(self, index: int) -> dict[str, typing.Any]:
         """Return the attributes of a port that rules have written to.
 
+        Only these are saved after the phase.
+
         :param index: the index of the port in the list of ports.
         :returns: the current values, by name; :data:`.path.ABSENT` for an
             attribute that was removed.
@@ -292,6 +294,9 @@ class WorkingCopy:
 
     def final_values(self) -> list[tuple[str, data_path.Path, typing.Any]]:
         """Return all changed places with their current values.
+
+        A checkpoint of durable inspection stores them, so that a later attempt
+        need not run the rules again.
 
         For example, after actions have set the ``driver`` of the node to
         ``ipmi``, and ``rack`` in its attribute ``extra`` to ``r1``::

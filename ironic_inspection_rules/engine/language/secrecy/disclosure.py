@@ -117,6 +117,9 @@ def has_secrets(written: Operation) -> bool:
 def _arguments_of(written: Operation) -> typing.Mapping[str, typing.Any]:
     """Return the arguments of a condition or an action, by name.
 
+    Whether a value is a secret depends on the path beside it, so both must be
+    known by their names.
+
     If the arguments are a list, they get the names that the action declares.
     For a condition, and for an op that is not installed, the last two
     arguments are returned as ``path`` and ``value``.

@@ -147,6 +147,8 @@ def complete(
 def with_defaults(rule: Fields) -> dict[str, typing.Any]:
     """Return all fields that an author may set, with defaults for null.
 
+    A client compares rules in this form, for the plan of a change.
+
     In a sensitive rule, null hides conditions, actions and vars, so it is kept
     for these.
     """
