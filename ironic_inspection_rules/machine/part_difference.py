@@ -524,7 +524,7 @@ def _renew_part(
     only its size, the result is S3Z8 in A1 with the reported size.
 
     :param taken: identities that the part must not keep from earlier reports:
-        the identities of parts in the new report, including this part, and of
+        those that its source reports now, including its own, and those of
         parts that are gone.
     """
     kept_ids = [

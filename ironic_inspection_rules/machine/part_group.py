@@ -257,6 +257,9 @@ class PartGroups:
     ) -> Iterator[part.Part]:
         """Yield the candidates that cannot be parts of another time.
 
+        A part that may have been there at both times, but was reported without
+        an identity, must not be announced.
+
         A candidate with an identity is always yielded, because no part of the
         other time has this identity. A candidate without an identity may be
         any part of its kind. For example, of five disks without identities,

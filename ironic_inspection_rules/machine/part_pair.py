@@ -42,9 +42,9 @@ class Pairing(typing.NamedTuple):
 def find(before: Sequence[part.Part], after: Sequence[part.Part]) -> Pairing:
     """Pair the parts that one source reported at two times.
 
-    The most certain pairs are made first: parts with the same serial number.
-    Then come parts with the same slot and model, and last come parts that have
-    only their kind in common.
+    The most certain pairs are made first: parts with a common identity. Then
+    come parts of the same make, if possible in the same slot, then parts in
+    the same slot, and last come parts that have only their kind in common.
 
     :param before: the parts at the earlier time.
     :param after: the parts at the later time.
