@@ -269,6 +269,8 @@ def path_schemas(
 ) -> dict[str, list[dict[str, typing.Any]]]:
     """Return the JSON schemas for the argument ``path`` of an action.
 
+    They are part of the schema with which editors check rules.
+
     Every action accepts paths into the attributes that are mappings, and paths
     to some whole attributes. For example, if ``extra`` is the only mapping,
     and ``name`` the only target, the pattern matches ``/extra/a``, ``extra.a``
@@ -312,6 +314,9 @@ def list_cases(
     table: typing.Mapping[str, Attribute],
 ) -> typing.Iterator[tuple[str, dict[str, typing.Any], dict[str, typing.Any]]]:
     """Yield the JSON schemas of the values of all attributes.
+
+    In the schema for editors, the path of an action decides which value is
+    valid beside it.
 
     Attributes with the same schemas are combined. For example, all attributes
     that are mappings and may be removed give this triple, where ``VARIES``

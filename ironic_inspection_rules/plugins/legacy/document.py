@@ -49,6 +49,8 @@ NO_ADDRESS = {'ipmi_address': '0.0.0.0', 'ipmi_v6address': '::/0'}
 def place_in_ironic(steps: typing.Iterable[typing.Any]) -> Steps:
     """Return where Ironic has a value that a rule of ironic-inspector reads.
 
+    A rule that is converted to this language reads the value there.
+
     * ``inventory.cpu`` is not changed.
     * ``cpus`` becomes ``inventory.cpu.count``, see :data:`IN_IRONIC`.
     * ``interfaces.eth0.ip`` becomes

@@ -166,7 +166,7 @@ def choose_suitable(
     :raises: KeyError if no interface is suitable.
     """
     by_name = {}
-    # Do not use items(), whose values lack ironic-inspector's names.
+    # The method "items" returns values without ironic-inspector's names.
     for name in interfaces:
         interface = interfaces[name]
         if not isinstance(interface, Interface):
