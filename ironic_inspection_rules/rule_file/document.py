@@ -77,7 +77,8 @@ class Document:
     """The content of one file.
 
     :param path: the path of the file.
-    :param entries: its rules as plain data, which are not validated yet.
+    :param entries: its entries, e.g. rules, as plain data, which are not
+        validated yet.
     :param places: the line and column of each value, counted from one. A key
         is the number of an entry, from zero, and the RFC 6901 pointer to the
         value in it: ``{(0, ''): (1, 2), (0, '/actions'): (1, 12)}``.

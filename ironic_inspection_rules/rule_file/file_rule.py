@@ -156,6 +156,9 @@ def parse_all(
 ) -> list[model.Rule]:
     """Parse the entries of files as built-in rules, in their order.
 
+    The service reads its built-in rules with this, and the commands that try
+    or compare rules read theirs in the same way.
+
     A rule in the language of stock Ironic or ironic-inspector is accepted, but
     the caller is warned of it.
 
@@ -316,6 +319,9 @@ def place_name(pointer: str) -> str:
 @dataclasses.dataclass(frozen=True)
 class Operation:
     """A condition or an action of a rule that passed validation.
+
+    Lint and the comparison of rules need its arguments by name, and where they
+    are written.
 
     :param pointer: the pointer to the operation in the rule, e.g.
         ``/conditions/0``.
