@@ -95,7 +95,7 @@ def text_with_fields(filters: Mapping[str, registry.Op]) -> Schema:
 def _list_refused_calls(name: str, op: registry.Op) -> Iterator[str]:
     """Yield patterns of filter calls with a literal that the filter refuses.
 
-    An example is a pattern that matches ``round('two')``. Only the first
+    Editors mark text that matches, such as ``round('two')``. Only the first
     argument and named arguments are checked.
 
     :param name: the name of the filter.

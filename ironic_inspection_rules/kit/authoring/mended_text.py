@@ -315,10 +315,10 @@ class FileText:
     def _list_scalars(
         self, node: typing.Any
     ) -> typing.Iterator[yaml.ScalarNode]:
-        """Yield the scalars in a value: the value itself, or all inside it.
+        """Yield the scalars whose text may be edited in a value.
 
-        Values with an alias are skipped, because an edit would change them in
-        several places.
+        They are the value itself, or all inside it. Values with an alias are
+        skipped, because an edit would change them in several places.
         """
         if id(node) in self._shared:
             return
@@ -416,6 +416,8 @@ class FileText:
     def _name_item(self, item: yaml.Node, new_key: str, new_line: str) -> Edit:
         """Return the edit that replaces the dash of an item by a key.
 
+        This turns the item of a list into an entry of a mapping.
+
         :param new_key: the key with its colon.
         :param new_line: a line break followed by the indentation of the item.
         """
@@ -480,8 +482,9 @@ def _shared_nodes(entries: typing.Iterable[yaml.Node]) -> set[int]:
 def _last_node(node: yaml.Node) -> yaml.Node:
     """Return the innermost node at the end of a list or mapping.
 
-    The parser reports the exact end of a scalar, but reports the end of a
-    block only after empty lines and comments.
+    It tells where the text of the list ends: the parser reports the exact end
+    of a scalar, but reports the end of a block only after empty lines and
+    comments.
     """
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         if not node.value:

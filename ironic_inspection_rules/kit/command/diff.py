@@ -168,7 +168,10 @@ class _Differences:
         self.machines: dict[machine_diff.ComparisonResult, list[str]] = {}
 
     def add(self, comparison: machine_diff.MachineComparison) -> None:
-        """Count a machine, and add it to those that are treated alike."""
+        """Count a machine; if it differs, group it with those that do alike.
+
+        Machines with equal results and differences are reported together.
+        """
         self.count += 1
         if comparison.problem is not None:
             self.problems.append(comparison.problem)

@@ -279,7 +279,10 @@ class Coverage:
                     yield self._describe_missed(part, result)
 
     def _describe_missed(self, part: RulePart, result: str) -> str:
-        """Return the sentence about a result that no machine reached."""
+        """Return the line of the report on a result that no machine reached.
+
+        For example, ``condition 2 (eq) was never false``.
+        """
         words = {'number': part.number, 'op': part.op}
         if result == RAN:
             text = _('action %(number)s (%(op)s) never ran') % words

@@ -354,6 +354,8 @@ def _add_matches_by_meaning(
 ) -> None:
     """Match the rules that have no match yet by their meaning.
 
+    Otherwise a rule that was only renamed would count as removed and added.
+
     :param matches: the matches in the order of the new rules, which is
         changed; None for a rule that has no match yet.
     :param old_fields: the old rules as mappings of their fields.

@@ -298,6 +298,8 @@ def _may_fraction_decide(op: str, value: typing.Any) -> bool:
 def _may_have_fraction(steps: Steps) -> bool:
     """Return whether machines may report a number with a fraction in a field.
 
+    Only then does it matter that ironic-inspector cut fractions off.
+
     :param steps: the path in the data of ironic-inspector.
     """
     names = []

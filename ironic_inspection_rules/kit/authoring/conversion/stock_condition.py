@@ -285,7 +285,8 @@ def _convert_is_empty(
 def _fill_with_none(text: Text, notes: rule.Conversion) -> str:
     """Return a text that is "None", an empty text, if its field is missing.
 
-    It is recorded as lost if this is not possible.
+    Stock Ironic takes such a text for empty. It is recorded as lost if this is
+    not possible.
     """
     if not text.uncertain_fields:
         return text.filled
@@ -555,7 +556,7 @@ def _is_test_for_missing_field(op: str, args: Args, text: Text) -> bool:
     r"""Return whether a condition only tests whether its field is missing.
 
     In stock Ironic a missing field matches its own text, as in ``{node.name}
-    matches \{node\.name\}``.
+    matches \{node\.name\}``. Here this is ``!exists``.
     """
     is_one_field = text.source == text.literal
     if op != 'matches' or not is_one_field:

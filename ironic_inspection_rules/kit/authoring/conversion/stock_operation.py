@@ -282,7 +282,7 @@ def _forget_fields(
 
 
 def _note_missing_parents(tokens: list[str], notes: rule.Conversion) -> None:
-    """Record differences if null, a list or ``-`` is on a path.
+    """Record how paths through null, a list or ``-`` work differently.
 
     :param tokens: the steps of the path into values that may be missing. For
         ``/extra/place/rack`` of a node this is only ``rack``, because
@@ -575,6 +575,8 @@ def _combine_into_loop(
 
 def _make_marks(item: typing.Any) -> list[_Mark]:
     """Return marks for the values of a loop's item, if fields can read them.
+
+    They show where the values are in an operation after its conversion.
 
     :returns: a mark for each value of a mapping, or one mark for a text or
         number. There are none for any other item, if a value has braces, or if

@@ -436,7 +436,9 @@ def _list_items(loop: typing.Any) -> list[typing.Any]:
 
 
 def _check_form(operation: typing.Any) -> None:
-    """Check that an operation has an op, and a list or mapping of arguments.
+    """Check that stock Ironic accepts the form of an operation.
+
+    It must have an op, and a list or mapping of arguments.
 
     :raises: :class:`_Malformed` if stock Ironic refuses the operation.
     """

@@ -64,7 +64,7 @@ def unify(sketches: Sequence[sketch.Sketch]) -> list[sketch.Sketch]:
 def _find_common_sizes(
     counted_lists: Iterable[tuple[sketch.PartList, int]],
 ) -> dict[tuple[str, str], _Sizes]:
-    """Find the common sizes that replace nearly equal sizes.
+    """Find the common sizes that replace nearly equal sizes of all machines.
 
     For example, ``{('disk', 'size'): {960100: 960000}}``. Any attribute that
     is a large number counts as a size.

@@ -260,8 +260,9 @@ def _part_columns(
 def _make_capacities_equal(amounts: Sequence[float]) -> list[float | None]:
     """Replace nearly equal capacities of machines by the most frequent one.
 
-    For example, 960000, 960000 and 960100 become three times 960000. Counts,
-    such as 8 processors, stay.
+    Otherwise they would divide machines of one kind. For example, 960000,
+    960000 and 960100 become three times 960000. Counts, such as 8 processors,
+    stay.
 
     :param amounts: one number per machine; NaN if it reports nothing.
     :returns: one number per machine; None if it reports nothing.
@@ -454,8 +455,8 @@ class _PopulationFinder:
     def _measure_distance(self, index: int, population: int) -> float:
         """Return how far the numbers of a machine are from usual numbers.
 
-        Distances are relative to the usual number, because fields have
-        different units.
+        It decides between populations with equal votes. Distances are relative
+        to the usual number, because fields have different units.
         """
         distance = 0.0
         for field in self._usual_numbers:

@@ -159,7 +159,10 @@ class Result:
         return dataclasses.replace(self, findings=tuple(findings))
 
     def without_kinds(self, ignored: Iterable[str]) -> 'Result':
-        """Return the result without the findings of some kinds."""
+        """Return the result without the findings that the user ignores.
+
+        :param ignored: kinds of findings, e.g. ``memory``.
+        """
         ignored = set(ignored)
         findings = []
         for outlier in self.findings:

@@ -673,7 +673,8 @@ def _slot_then_attributes(item: Item) -> tuple[str, str]:
 def _number_slots(items: Sequence[Item]) -> list[Item]:
     """Number the parts whose slots have the same name: "A1", "A1 #2".
 
-    Some firmware uses one name for several slots. Parts without a slot are not
+    Some firmware uses one name for several slots, but parts are compared with
+    the parts in the same slot of other machines. Parts without a slot are not
     numbered.
     """
     count: collections.Counter[str] = collections.Counter()

@@ -225,7 +225,8 @@ class Matrix:
         """Return the numbers of the cells of a machine.
 
         The first :data:`_MAX_CELLS` different cells of a rule keep their
-        details. Later cells lose them, so that many machines share a cell.
+        details. Later cells lose them, so that many machines share a cell and
+        the page stays small.
 
         :param cells: the cells of :class:`MachineColumn`.
         """
