@@ -16,6 +16,7 @@ size of each disk.
 import dataclasses
 import typing
 
+from ironic_inspection_rules.engine.language import filter_syntax
 from ironic_inspection_rules.engine.language import interpolation
 from ironic_inspection_rules.engine.language import model
 from ironic_inspection_rules.engine.language import path as data_path
@@ -115,7 +116,11 @@ def list_fields(
 
 
 def list_uses(rule: checked_rule.CheckedRule) -> typing.Iterator[FieldUse]:
-    """Yield each use of a field over a name, including filters and loops."""
+    """Yield the data that all fields of a rule use.
+
+    These are the data at the paths of the fields, and the data that their
+    filters use, see :func:`list_uses_of_field`.
+    """
     for written in list_fields(rule):
         yield from list_uses_of_field(*written)
 
@@ -256,24 +261,39 @@ def list_uses_of_field(
     use: fields in their arguments, attributes of items, and paths. For
     example, ``{inventory.disks | max('size')}`` uses ``inventory.disks``, and
     the ``size`` of each item.
+
+    :param pointer: the place of the field in the rule.
+    :param item: the item of the loop around the field.
     """
     if field.root is None:
         # The text of the field is not a path.
         return
     use = FieldUse(pointer, field.text, (field.root, *field.steps), item)
     yield use
+    # What is known about the value before each filter.
     value = field_value.FieldValue(steps=use.from_roots)
     for call in field.filters:
-        arguments = [argument for _name, argument in call.arguments]
-        for _path, inner in data_path.walk(arguments):
-            if isinstance(inner, interpolation.Field):
-                yield from list_uses_of_field(pointer, inner, item)
+        for inner in _list_fields_in_arguments(call):
+            yield from list_uses_of_field(pointer, inner, item)
         attribute = field_value.attribute_of(call)
         if attribute and value.items is not None:
             yield FieldUse(pointer, field.text, (*value.items, *attribute))
         value = value.result_of(call, attribute)
         if call.name == _GET and value.steps is not None:
             yield FieldUse(pointer, field.text, value.steps)
+
+
+def _list_fields_in_arguments(
+    call: filter_syntax.FilterCall,
+) -> typing.Iterator[interpolation.Field]:
+    """Yield the fields in the arguments of a filter.
+
+    Fields in the arguments of their own filters are not included.
+    """
+    arguments = [argument for _name, argument in call.arguments]
+    for _path, inner in data_path.walk(arguments):
+        if isinstance(inner, interpolation.Field):
+            yield inner
 
 
 def find_missing_step(use: FieldUse) -> MissingStep | None:
@@ -288,19 +308,20 @@ def find_missing_step(use: FieldUse) -> MissingStep | None:
         return None
     if use.item is None or not use.item.values:
         return None
-    # The step that the first item lacks.
-    first = None
+    missing_steps = []
     for value in use.item.values:
-        missing = _first_missing_step(value, use.steps[1:])
+        missing = _find_missing_step_of(value, use.steps[1:])
         if missing is None:
+            # This item has all steps.
             return None
-        if first is None:
-            first = missing
-    return first
+        missing_steps.append(missing)
+    return missing_steps[0]
 
 
-def _first_missing_step(value: typing.Any, steps: Steps) -> MissingStep | None:
-    """Find the first step that a value lacks; None if it has all steps.
+def _find_missing_step_of(
+    value: typing.Any, steps: Steps
+) -> MissingStep | None:
+    """Find the first step that a value lacks; None if it may have all steps.
 
     For the steps ``('rack', 'room')``, ``{'rack': {'row': 1}}`` lacks ``room``
     and has ``row`` instead.

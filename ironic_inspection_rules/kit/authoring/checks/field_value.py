@@ -180,41 +180,53 @@ class FieldValue(typing.NamedTuple):
             uses, e.g. ``('size',)`` for ``max('size')``; see
             :func:`attribute_of`.
         """
-        items = self.items
         if call.name == 'get':
             return self._step_to(_find_argument(call, 'path'))
         if _returns_items(call.name):
             if _type_of_result(call.name) == LIST:
                 # It has some of the items, or all of them in another order.
-                return FieldValue(path_of_items=items, made_type=LIST)
-            # The result is an item: max('size') gives the largest disk, a
-            # mapping, instead of its size. The attribute shows that it is a
-            # mapping, even if the type in the data is unknown.
-            if attribute:
-                return FieldValue(steps=items, made_type=MAPPING)
-            return FieldValue(steps=items)
+                return FieldValue(path_of_items=self.items, made_type=LIST)
+            return self._select_item(attribute)
         if call.name == 'map':
-            if items and attribute:
-                path_of_attributes = (*items, *attribute)
-                return FieldValue(
-                    path_of_items=path_of_attributes, made_type=LIST
-                )
-            return FieldValue(made_type=LIST)
+            return self._map_to(attribute)
         if call.name in ('tier', 'lookup'):
             # tier([[512, "big"], [0, "small"]]) gives "big" or "small".
             return FieldValue(choices=_list_results(call))
         if call.name == 'default':
-            # The result is this value or the default, so the type is only
-            # known if both have the same type.
-            type_of_default = type_of(_find_argument(call, 'default'))
-            if type_of_default == self.type:
-                return FieldValue(made_type=self.type)
-            return FieldValue()
+            return self._or_default(_find_argument(call, 'default'))
         # For any other filter, only properties that all of its results share
         # are known, e.g. "upper" gives text in upper case.
         return FieldValue(
             made_type=_type_of_result(call.name), form=_form_of_result(call)
         )
+
+    def _select_item(self, attribute: Steps) -> 'FieldValue':
+        """Return what is known about the result of ``max`` or ``min``.
+
+        The result is an item: ``max('size')`` gives the largest disk, a
+        mapping, instead of its size.
+        """
+        if not attribute:
+            return FieldValue(steps=self.items)
+        # The attribute shows that the item is a mapping, even if the type in
+        # the data is unknown.
+        return FieldValue(steps=self.items, made_type=MAPPING)
+
+    def _map_to(self, attribute: Steps) -> 'FieldValue':
+        """Return what is known about the list that ``map`` makes."""
+        if not self.items or not attribute:
+            return FieldValue(made_type=LIST)
+        path_of_attributes = (*self.items, *attribute)
+        return FieldValue(path_of_items=path_of_attributes, made_type=LIST)
+
+    def _or_default(self, default: typing.Any) -> 'FieldValue':
+        """Return what is known about this value or a default.
+
+        The type is only known if both have the same type.
+        """
+        if type_of(default) == self.type:
+            return FieldValue(made_type=self.type)
+        return FieldValue()
 
     def _step_to(self, path: typing.Any) -> 'FieldValue':
         """Return what is known about the value at a path inside this value.

@@ -298,6 +298,11 @@ def _read_fields_of_inspector(
                     )
 
 
+_RESULT_WHERE_ABSENT = {'exists': False, 'is-none': True}
+"""The result, before inversion, by which a condition states that its value is
+missing or null."""
+
+
 def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
     """Return the fields that are missing or null if all conditions hold.
 
@@ -310,44 +315,24 @@ def _find_absent_fields(conditions: Iterable[file_rule.Operation]) -> set[str]:
     return absent
 
 
-_RESULT_WHERE_ABSENT = {'exists': False, 'is-none': True}
-"""The result, before inversion, by which a condition states that its value is
-missing or null."""
-
-
 def _find_absent_fields_by(
     condition: file_rule.Operation, holds: bool
 ) -> set[str]:
     """Return the fields that a condition states to be missing or null.
 
     For example, if ``is-none`` on ``{node.name}`` holds, this is
-    ``/node/name``. The fields of a group follow from the conditions in it.
+    ``/node/name``.
 
     :param holds: whether the condition holds or does not hold.
     """
     if condition.loops:
         return set()
-    name = condition.op.name
     # The result of the op itself, before inversion.
     result = holds != condition.inverted
     if isinstance(condition.op.plugin, plugin.ConditionGroup):
-        inner_result = result
-        if name == 'none-of':
-            inner_result = not result
-        absent_by_inner = [
-            _find_absent_fields_by(inner, holds=inner_result)
-            for inner in condition.inner
-        ]
-        # "any-of" is false if all of its conditions are false, and true if any
-        # is true. The other groups are true if all conditions have the right
-        # result, and false if any has not.
-        result_by_all = name != 'any-of'
-        if result == result_by_all:
-            return set().union(*absent_by_inner)
-        return set.intersection(*absent_by_inner)
-    # The condition is not a group. Examples are "is-none" that holds, and
-    # "exists" that does not hold.
-    if _RESULT_WHERE_ABSENT.get(name) == result:
+        return _find_absent_fields_by_group(condition, result)
+    # Examples are "is-none" that holds, and "exists" that does not hold.
+    if _RESULT_WHERE_ABSENT.get(condition.op.name) == result:
         value = condition.arguments['value']
         if facts.is_field(value):
             return {facts.field_name(value)}
@@ -361,6 +346,34 @@ def _find_absent_fields_by(
     }
 
 
+def _find_absent_fields_by_group(
+    group: file_rule.Operation, result: bool
+) -> set[str]:
+    """Return the fields that a group of conditions states to be absent.
+
+    If all conditions in it must have a certain result, these are the fields of
+    all of them; if only some condition must, the fields that all have in
+    common.
+
+    :param result: the result of the group before inversion.
+    """
+    name = group.op.name
+    inner_result = result
+    if name == 'none-of':
+        inner_result = not result
+    absent_by_inner = [
+        _find_absent_fields_by(inner, holds=inner_result)
+        for inner in group.inner
+    ]
+    # "any-of" is false if all of its conditions are false, and true if any is
+    # true. The other groups are true if all conditions have the right result,
+    # and false if any has not.
+    result_by_all = name != 'any-of'
+    if result == result_by_all:
+        return set().union(*absent_by_inner)
+    return set.intersection(*absent_by_inner)
+
+
 def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """Find actions that read a field which a condition states to be missing.
 
@@ -369,30 +382,38 @@ def check_missing(rule: checked_rule.CheckedRule) -> checked_rule.Mistakes:
     """
     absent_by_rule = _find_absent_fields(rule.conditions)
     for index, action in enumerate(rule.actions):
-        absent = absent_by_rule | _find_absent_fields(action.inner)
         if action.op.plugin.FAILS:
             # "fail" may be used because a field is missing.
             continue
-        for name, value in action.templates.items():
-            if name == 'msg':
-                # A missing field in a message is harmless.
+        absent = absent_by_rule | _find_absent_fields(action.inner)
+        earlier_actions = rule.actions[:index]
+        for name, field in _list_fields_needed(action):
+            if not _is_absent([field.root, *field.steps], absent):
                 continue
-            for field in interpolation.fields(value):
-                # The field may have a filter, e.g. "default", because it may
-                # be missing.
-                if not field.root or field.filters:
-                    continue
-                if not _is_absent([field.root, *field.steps], absent):
-                    continue
-                may_be_written_before = any(
-                    effects.may_change(earlier, [field])
-                    for earlier in rule.actions[:index]
+            may_be_written_before = any(
+                effects.may_change(earlier, [field])
+                for earlier in earlier_actions
+            )
+            if not may_be_written_before:
+                message = _(
+                    '{%s} is missing or null wherever the conditions hold'
                 )
-                if not may_be_written_before:
-                    message = _(
-                        '{%s} is missing or null wherever the conditions hold'
-                    )
-                    yield action.pointer_to(name), message % field.text
+                yield action.pointer_to(name), message % field.text
+
+
+def _list_fields_needed(
+    action: file_rule.Operation,
+) -> Iterator[tuple[str, interpolation.Field]]:
+    """Yield the fields that an action needs, with the name of the argument."""
+    for name, value in action.templates.items():
+        if name == 'msg':
+            # A missing field in a message is harmless.
+            continue
+        for field in interpolation.fields(value):
+            # A field may have a filter, e.g. "default", because it may be
+            # missing.
+            if field.root and not field.filters:
+                yield name, field
 
 
 def _is_absent(path: Sequence[typing.Any], absent: set[str]) -> bool:
@@ -418,8 +439,8 @@ def check_order(
     For example, a rule reads ``{plugin_data.rack}``, and the only rule that
     writes it has a lower priority, so it runs later.
 
-    Names that inspections report are skipped. Rules in audit mode are skipped
-    too, because they write nothing.
+    Names that inspections report are skipped. Rules that are only audited or
+    switched off are skipped too, because they write nothing.
     """
     by_uuid = {
         rule.rule.uuid: rule
@@ -431,23 +452,18 @@ def check_order(
     # For each name in plugin data, the position of the first rule that writes
     # it.
     first_writers: dict[str, int] = {}
-    for place, rule in enumerate(ordered):
+    for position, rule in enumerate(ordered):
         for name in effects.names_of_plugin_data(rule.actions):
-            first_writers.setdefault(name, place)
-    reported = inventory_fields.known_fields().below['plugin_data'].below
-    for place, rule in enumerate(ordered):
-        for use in field_use.list_uses(rule):
-            steps = use.from_roots or ()
-            if steps[:1] != ('plugin_data',) or len(steps) < 2:
-                continue
-            name = steps[1]
-            if name in reported or name not in first_writers:
+            first_writers.setdefault(name, position)
+    for position, rule in enumerate(ordered):
+        for use, name in _list_names_read(rule):
+            if name not in first_writers:
                 continue
             writer = first_writers[name]
             # The conditions of a rule are checked before its own actions.
             is_condition = use.pointer.startswith('/conditions')
-            is_own_condition = is_condition and writer == place
-            if writer > place or is_own_condition:
+            is_own_condition = is_condition and writer == position
+            if writer > position or is_own_condition:
                 message = _(
                     '{%(field)s} is not there yet: rule %(label)s, which '
                     'writes it, runs later'
@@ -456,3 +472,19 @@ def check_order(
                     'label': ordered[writer].written.label,
                 }
                 yield rule, use.pointer, message
+
+
+def _list_names_read(
+    rule: checked_rule.CheckedRule,
+) -> Iterator[tuple[field_use.FieldUse, str]]:
+    """Yield the uses of plugin data that no inspection reports, with names.
+
+    ``{plugin_data.rack.row}`` reads the name ``rack``.
+    """
+    reported = inventory_fields.known_fields().below['plugin_data'].below
+    for use in field_use.list_uses(rule):
+        steps = use.from_roots or ()
+        if steps[:1] != ('plugin_data',) or len(steps) < 2:
+            continue
+        if steps[1] not in reported:
+            yield use, steps[1]

@@ -51,17 +51,15 @@ def check_values(
     column are checked.
     """
     for rule in rules:
-        columns = {
-            column.pointer: column
-            for column in table_check.find_columns(rule.rule)
-        }
+        columns = table_check.find_columns(rule.rule)
+        by_pointer = {column.pointer: column for column in columns}
         for condition in rule.all_conditions:
             if condition.written.get('loop') is not None:
                 continue
             pointer_to_arguments = f'{condition.pointer}/args'
             columns_read = [
                 column
-                for pointer, column in columns.items()
+                for pointer, column in by_pointer.items()
                 if pointer.startswith(f'{pointer_to_arguments}/')
             ]
             if len(columns_read) != 1:

@@ -266,10 +266,7 @@ def _find_mistake_in_subnet(
 
     :returns: None if there is no mistake, or if the subnet is a field.
     """
-    is_literal = isinstance(address, str) and (
-        not interpolation.fields(address)
-    )
-    if is_literal and facts.is_field(subnet):
+    if _is_literal_text(address) and facts.is_field(subnet):
         # Only report a field that reads data of the machine.
         if describe_field(rule, facts.field_name(subnet), item).steps:
             return value_mistake.ValueMistake(
@@ -288,7 +285,23 @@ def _find_mistake_in_subnet(
         )
     if not compared_field.steps:
         return None
-    # What remains is a field with an IP address and a literal subnet.
+    return _find_other_ip_version(compared_field, subnet)
+
+
+def _is_literal_text(value: typing.Any) -> bool:
+    """Return whether a value is a text without fields."""
+    return isinstance(value, str) and not interpolation.fields(value)
+
+
+def _find_other_ip_version(
+    compared_field: value_mistake.ComparedField, subnet: typing.Any
+) -> value_mistake.ValueMistake | None:
+    """Find the mistake if an address has another version of IP than a subnet.
+
+    :param compared_field: a field over the data, whose name shows the version
+        of its address.
+    :param subnet: a subnet without fields.
+    """
     version = _IP_VERSION_OF_FIELD.get(compared_field.steps[-1])
     try:
         net = ipaddress.ip_network(str(subnet).strip(), strict=False)
@@ -348,11 +361,12 @@ def steps_of(
         Its steps replace ``item`` at the beginning of the field.
     """
     if not field.startswith('/'):
+        # The field has filters.
         return ()
     steps = data_path.split_pointer(field)
-    # The Use is only needed to compute the steps. They do not depend on its
-    # first argument, the place in the rule.
-    return field_use.FieldUse('', field, steps, item).from_roots or ()
+    # The steps do not depend on the place in the rule, so it may be empty.
+    use = field_use.FieldUse('', field, steps, item)
+    return use.from_roots or ()
 
 
 def _find_pointer(operation: file_rule.Operation, value: typing.Any) -> str:
