@@ -310,10 +310,13 @@ class _WritingRule:
         if not model.is_same_value(
             model.VARS, self.rule.rule.vars, later.rule.rule.vars
         ):
-            # The variables of the rules differ, so equally written conditions
-            # over them may mean different things, and exclude nothing.
-            conditions = _without_vars(conditions)
-            later_conditions = _without_vars(later_conditions)
+            # Equally written conditions over variables that differ may mean
+            # different things, and exclude nothing.
+            common_vars = _find_common_vars(self.rule, later.rule)
+            conditions = _without_other_vars(conditions, common_vars)
+            later_conditions = _without_other_vars(
+                later_conditions, common_vars
+            )
         if not self._affects(later) and not later._affects(self):
             # This applies to most pairs, and is cheap to decide.
             return not exclusion.exclude(conditions, later_conditions)
@@ -335,6 +338,8 @@ class _WritingRule:
         if not may_follow:
             # Neither write follows the other.
             return True
+        if self._only_prevents(write, later, later_write, later_conditions):
+            return True
         # If this write always follows the later write, its value stays in both
         # orders.
         return not self._always_follows(
@@ -353,7 +358,7 @@ class _WritingRule:
         self,
         write: ActionEffect,
         first: '_WritingRule',
-        first_write: ActionEffect,
+        first_write: ActionEffect | None,
     ) -> bool:
         """Return whether a write of this rule may follow one of another rule.
 
@@ -363,7 +368,8 @@ class _WritingRule:
 
         :param write: a write of this rule.
         :param first: the rule that runs first.
-        :param first_write: the write of that rule, which has happened.
+        :param first_write: the write of that rule, which has happened; None if
+            none of its actions with a ``when`` is known to have happened.
         """
         if first.rule.rule.mode != model.ENFORCE:
             # The other rule is only tried, so this rule does not see its
@@ -381,6 +387,39 @@ class _WritingRule:
             if any(data_after.decides(part) is False for part in parts):
                 return False
         return True
+
+    def _only_prevents(
+        self,
+        write: ActionEffect,
+        other: '_WritingRule',
+        other_write: ActionEffect,
+        other_conditions: list[exclusion.ComparedCondition],
+    ) -> bool:
+        """Return whether this rule may prevent a write, and not write instead.
+
+        Its other actions make the conditions of the other write false, and the
+        ``when`` of its own write does not hold on some machines.
+
+        :param write: a write of this rule.
+        :param other_write: a write of the other rule.
+        :param other_conditions: conditions that hold where ``other_write``
+            happens.
+        """
+        own = self._conditions_of_actions.get(write.pointer, ())
+        if not own or self._fails:
+            return False
+        if other._may_follow(other_write, self, first_write=None):
+            return False
+        for condition in own:
+            if condition.overwritten:
+                # Earlier actions of this rule may make it hold.
+                continue
+            if not any(
+                exclusion.implies(given, condition)
+                for given in other_conditions
+            ):
+                return True
+        return False
 
     def _always_follows(
         self,
@@ -452,14 +491,19 @@ class _WritingRule:
         return self._decides_first and condition in self._conditions
 
     def _find_data_after(
-        self, write: ActionEffect
+        self, write: ActionEffect | None
     ) -> postcondition.Postcondition:
-        """Return the data that this rule leaves if a write has happened."""
-        pointer = write.pointer
-        if not self._conditions_of_actions.get(pointer):
-            # The action has no "when", or has a loop. This rule leaves the
-            # same data for all such actions, so they share one cache entry.
-            pointer = ''
+        """Return the data that this rule leaves if a write has happened.
+
+        :param write: None for the data that it leaves in any case.
+        """
+        pointer = ''
+        # An action without a "when", or with a loop, is of no interest: this
+        # rule leaves the same data for all such actions.
+        if write is not None and self._conditions_of_actions.get(
+            write.pointer
+        ):
+            pointer = write.pointer
         if pointer not in self._data_after:
             self._data_after[pointer] = postcondition.Postcondition(
                 self.rule, pointer
@@ -501,13 +545,42 @@ def _find_changed_places(actions: Sequence[file_rule.Operation]) -> _Places:
     )
 
 
-def _without_vars(
-    conditions: list[exclusion.ComparedCondition],
+def _find_common_vars(first: Rule, second: Rule) -> frozenset[str]:
+    """Return the names of the variables that are the same in two rules.
+
+    Variables that use other variables are left out.
+    """
+    common = set()
+    for name, value in first.rule.vars.items():
+        second_value = second.rule.vars.get(name, data_path.ABSENT)
+        is_same = data_path.is_same(value, second_value)
+        if is_same and not effects.mentions(model.VARS, value):
+            common.add(name)
+    return frozenset(common)
+
+
+def _without_other_vars(
+    conditions: list[exclusion.ComparedCondition], names: frozenset[str]
 ) -> list[exclusion.ComparedCondition]:
-    """Return the conditions that do not read the ``vars`` of their rule."""
+    """Return the conditions that read no other variables than the given."""
     return [
-        condition for condition in conditions if not _reads_vars(condition)
+        condition
+        for condition in conditions
+        if not _reads_vars(condition) or _reads_only_vars(condition, names)
     ]
+
+
+def _reads_only_vars(
+    condition: exclusion.ComparedCondition, names: frozenset[str]
+) -> bool:
+    """Return whether all variables that a condition reads have given names."""
+    for operation in condition.operation.all:
+        for field in effects.fields_of_operation(operation):
+            if field.root != model.VARS:
+                continue
+            if not field.steps or field.steps[0] not in names:
+                return False
+    return True
 
 
 def _reads_vars(condition: exclusion.ComparedCondition) -> bool:

@@ -53,6 +53,57 @@ class CheckTestCase(base.CheckTestCase):
             ),
         )
 
+    def test_a_rule_may_prevent_a_write_without_its_own(self):
+        tier = '{op: set-attribute, args: {path: /extra/tier, value: 2}}'
+        when = (
+            f'{DRIVER.format("ipmi")[:-1]}, '
+            'when: [{op: eq, args: ["{node.name}", a]}]}'
+        )
+        of_tier = '{op: eq, args: ["{node.extra.tier}", 1]}'
+        of_name = '{op: eq, args: ["{node.name}", a]}'
+        writing = {'action': f'{tier}, {when}'}
+        prevented = {'action': DRIVER.format('redfish')}
+        for conditions, number in (
+            (of_tier, 1),
+            (f'{of_tier}, {of_name}', 0),
+        ):
+            prevented['conditions'] = conditions
+            self.assertEqual(
+                number, len(self.check(writing, prevented)), conditions
+            )
+        # Without a "when", it writes wherever it prevents the other write.
+        always = {'action': f'{tier}, {DRIVER.format("ipmi")}'}
+        prevented['conditions'] = of_tier
+        self.assertEqual([], self.check(always, prevented))
+
+    def test_variables_that_are_the_same_keep_writes_apart(self):
+        exists = '{op: exists, args: {value: "{vars.v}"}}'
+        missing = '{op: "!exists", args: {value: "{vars.v}"}}'
+        same = 'v: "{node.extra.v}"'
+        for one, other, number in (
+            (f'{same}, w: 1', same, 0),
+            (f'{same}, w: 1', f'{same}, w: 2', 0),
+            (same, 'v: "{node.extra.w}"', 1),
+            (
+                'a: "{node.extra.v}", v: "{vars.a}"',
+                'a: "{node.extra.w}", v: "{vars.a}"',
+                1,
+            ),
+        ):
+            found = self.check(
+                {
+                    'action': DRIVER.format('ipmi'),
+                    'conditions': exists,
+                    'more': f'vars: {{{one}}}',
+                },
+                {
+                    'action': DRIVER.format('redfish'),
+                    'conditions': missing,
+                    'more': f'vars: {{{other}}}',
+                },
+            )
+            self.assertEqual(number, len(found), (one, other))
+
     def test_values_at_places_apart_are_not_compared(self):
         compared = []
         self.patch(conflicts, '_undoes', lambda *pair: compared.append(pair))
