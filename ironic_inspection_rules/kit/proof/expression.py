@@ -471,10 +471,11 @@ def _look_up(field: interpolation.Field, scope: Scope) -> Value:
         traits = values.step(value, cells.TRAITS[1])
         value = values.only(values.TraitNames(traits))
         steps = steps[1:]
-    # Values that rules have made, e.g. variables, are not masked again.
-    is_by_rule = root in secret.MADE_BY_RULES
-    value = secret.step(scope.machine, value, *steps, by_rule=is_by_rule)
-    if not is_by_rule:
+    if root in secret.MADE_BY_RULES:
+        # Values that rules have made, e.g. variables, are not masked again.
+        value = secret.step_in_made_value(scope.machine, value, *steps)
+    else:
+        value = secret.step(scope.machine, value, *steps)
         hide = functools.partial(secret.mask_inside, scope.machine)
         value = values.transform(value, hide)
     if root == interpolation.ITEM:

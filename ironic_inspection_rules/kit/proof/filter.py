@@ -187,8 +187,8 @@ class FilterTranslation:
             path = data_path.parse(str(self._args.get('path', '')))
         except exceptions.OperationError:
             return values.FAILED
-        entry = secret.step(
-            self._machine, values.only(mapping), *path, by_rule=True
+        entry = secret.step_in_made_value(
+            self._machine, values.only(mapping), *path
         )
         if 'default' in self._args:
             # The default also replaces null, and it is not known whether a

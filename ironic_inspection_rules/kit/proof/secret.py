@@ -18,6 +18,7 @@ A *guess* is a truth value that the solver chooses, e.g. that a mapping has a
 secret that no rule names.
 """
 
+from collections.abc import Callable, Iterable
 import dataclasses
 import functools
 import typing
@@ -45,38 +46,60 @@ Secrets in them were masked when the rule read them from the machine.
 """
 
 
-def step(
-    machine: Machine, value: Value, *names: str, by_rule: bool = False
-) -> Value:
-    """Follow names and indexes below a value, and mask secrets.
+def step(machine: Machine, value: Value, *names: str) -> Value:
+    """Follow names and indexes below a value of the machine, and mask secrets.
 
     In a node, the path ``driver_info``, ``ipmi_password`` leads to "******",
     or to an empty text if the password is empty.
-
-    :param by_rule: whether a rule has made the value. A name that the rule
-        itself wrote does not mark a secret.
     """
+    read_secret = functools.partial(_read_secret, machine)
+    return _step_with(read_secret, value, names)
+
+
+def step_in_made_value(machine: Machine, value: Value, *names: str) -> Value:
+    """Follow names and indexes below a value that a rule has made.
+
+    The secrets of the machine are masked in it, as :func:`step` does. But a
+    name that the rule itself has written does not mark a secret.
+    """
+    read_secret = functools.partial(_read_secret_of_made_value, machine)
+    return _step_with(read_secret, value, names)
+
+
+_ReadSecret = Callable[[str, values.Alternative], Value]
+"""Returns the entry with the name of a secret, e.g. ``password``."""
+
+
+def _step_with(
+    read_secret: _ReadSecret, value: Value, names: Iterable[str]
+) -> Value:
+    """Follow names below a value, with a function for names of secrets."""
     for name in names:
         if masking.is_secret(name):
-            read_entry = functools.partial(_read_entry, machine, name, by_rule)
+            read_entry = functools.partial(read_secret, name)
             value = values.transform(value, read_entry)
         else:
             value = values.step(value, name)
     return value
 
 
-def _read_entry(
-    machine: Machine, name: str, by_rule: bool, alternative: values.Alternative
+def _read_secret(
+    machine: Machine, name: str, alternative: values.Alternative
 ) -> Value:
-    """Return the entry with the name of a secret, e.g. ``password``, masked.
+    """Return the entry with the name of a secret, masked."""
+    return _mask_value(machine, alternative.step(name))
 
-    :param by_rule: whether a rule has made the value. A name that the rule
-        itself wrote does not mark a secret.
+
+def _read_secret_of_made_value(
+    machine: Machine, name: str, alternative: values.Alternative
+) -> Value:
+    """Return an entry of a value that a rule has made.
+
+    It is masked unless the rule itself has written its name.
     """
-    entry = alternative.step(name)
-    if by_rule and _is_written_out(alternative):
-        return entry
-    return _mask_value(machine, entry)
+    if _is_written_out(alternative):
+        return alternative.step(name)
+    return _read_secret(machine, name, alternative)
 
 
 def _is_written_out(alternative: values.Alternative) -> bool:
@@ -286,8 +309,8 @@ def _where_made_of_secret(
         # No part of it is read from the machine, so "******" is a text that
         # the rule itself has written, not a mask.
         return logic.FALSE
-    value = step(machine, roots[root], *field.steps, by_rule=True)
-    parts = [_where_secret_in(machine, value, is_masked=True)]
+    value = step_in_made_value(machine, roots[root], *field.steps)
+    parts = [_MaskSearch(machine).where_in(value)]
     for source in sources:
         if source.root not in roots:
             continue
@@ -364,7 +387,7 @@ def _where_secret_at(
             hidden_by_names.append(_where_hidden(machine, value_there))
     if not hidden_by_names:
         # No name on the way is one of a secret, but names of entries may be.
-        return _where_secret_in(machine, value_there, is_masked=False)
+        return _NameSearch(machine).where_in(value_there)
     # A rule that reads below a secret reads the mask. A place that exists is
     # therefore hidden if a secret above it is not empty.
     is_hidden = logic.disj(*hidden_by_names)
@@ -372,116 +395,138 @@ def _where_secret_at(
     return logic.conj(is_hidden, is_there)
 
 
-def _where_secret_in(
-    machine: Machine, value: Value, is_masked: bool
-) -> logic.Formula:
-    """Return the formula that a value contains a secret.
+class _SecretSearch:
+    """Searches a value for secrets; a subclass knows how to recognize them.
 
-    :param is_masked: True to look for the mask ``******``, because secrets are
-        already masked. False to look for the names of secrets.
+    Methods return the formula that holds on the machines on which the value
+    has a secret.
     """
-    parts = []
-    # The value may be a mapping on one machine and a text on another. The
-    # guard of an alternative holds on the machines that have it.
-    for guard, alternative in value:
-        has_secret = _where_secret_in_alternative(
-            machine, alternative, is_masked
-        )
-        parts.append(logic.conj(guard, has_secret))
-    return logic.disj(*parts)
 
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
 
-def _where_secret_in_alternative(
-    machine: Machine, alternative: values.Alternative, is_masked: bool
-) -> logic.Formula:
-    """Return the formula that an alternative contains a secret.
+    def where_in(self, value: Value) -> logic.Formula:
+        """Return the formula that a value contains a secret."""
+        parts = []
+        # The value may be a mapping on one machine and a text on another. The
+        # guard of an alternative holds on the machines that have it.
+        for guard, alternative in value:
+            has_secret = self._where_in_alternative(alternative)
+            parts.append(logic.conj(guard, has_secret))
+        return logic.disj(*parts)
 
-    For a text ``login`` of the machine, and the mask, it is ``login contains
-    "******"``.
-
-    :param is_masked: True to look for the mask ``******``, False to look for
-        the names of secrets.
-    """
-    if isinstance(alternative, values.Const):
-        if alternative.is_missing:
-            return logic.FALSE
-        if is_masked:
-            return logic.of_bool(_has_mask(alternative.value))
-        # mask() returns the same object if the value contains no secret.
-        masked = masking.mask(alternative.value)
-        return logic.of_bool(masked is not alternative.value)
-    if isinstance(alternative, values.SolverTerm):
-        if is_masked and alternative.is_text:
-            mask = logic.text_term(masking.MASK)
-            return z3.Contains(alternative.term, mask)
+    def _where_in_alternative(
+        self, alternative: values.Alternative
+    ) -> logic.Formula:
+        """Return the formula that an alternative contains a secret."""
+        if isinstance(alternative, values.Const):
+            if alternative.is_missing:
+                return logic.FALSE
+            return logic.of_bool(self._is_in_constant(alternative.value))
+        if isinstance(alternative, values.SolverTerm):
+            return self._where_in_term(alternative)
+        if isinstance(alternative, values.Mapping):
+            return self._where_in_mapping(alternative)
+        if isinstance(alternative, values.ItemList):
+            return self._where_in_list(alternative)
+        if isinstance(alternative, values.UnknownValue):
+            return self._machine.guess(
+                alternative.reason, 'secret', alternative
+            )
         return logic.FALSE
-    if isinstance(alternative, values.Mapping):
-        return _where_secret_in_mapping(machine, alternative, is_masked)
-    if isinstance(alternative, values.ItemList):
-        return _where_secret_in_list(machine, alternative, is_masked)
-    if isinstance(alternative, values.UnknownValue):
-        return machine.guess(alternative.reason, 'secret', alternative)
-    return logic.FALSE
+
+    def _is_in_constant(self, constant: typing.Any) -> bool:
+        """Return whether a known value contains a secret."""
+        raise NotImplementedError
+
+    def _where_in_term(self, alternative: values.SolverTerm) -> logic.Formula:
+        """Return the formula that a text or a number contains a secret."""
+        raise NotImplementedError
+
+    def _where_in_entry(self, name: str, entry: Value) -> logic.Formula:
+        """Return the formula that an entry is a secret, or contains one."""
+        raise NotImplementedError
+
+    def _where_in_list(self, items: values.ItemList) -> logic.Formula:
+        """Return the formula that a list contains a secret.
+
+        Items that a rule has written are searched. For all items of the
+        machine together, the solver makes a single guess.
+        """
+        parts = []
+        looped = zip(items.items_of_loop(), items.items, strict=True)
+        for (exists, value), item in looped:
+            if isinstance(item, values.WrittenItem):
+                parts.append(logic.conj(exists, self.where_in(value)))
+        items_of_machine = [
+            item
+            for item in items.items
+            if not isinstance(item, values.WrittenItem)
+        ]
+        if items_of_machine:
+            # If the guess is true, the first item of the list in the witness
+            # gets a secret.
+            has_items = items.length > 0
+            has_secret = self._machine.guess(
+                f'a secret in {items.name}', 'secret', items
+            )
+            items_of_machine[0].secrets[has_secret.get_id()] = has_secret
+            parts.append(logic.conj(has_items, has_secret))
+        return logic.disj(*parts)
+
+    def _where_in_mapping(self, mapping: values.Mapping) -> logic.Formula:
+        """Return the formula that a mapping contains a secret.
+
+        A mapping of a machine has entries that no rule names, and whether one
+        of them is a secret is a guess.
+        """
+        parts = []
+        for name, entry in mapping.entries.items():
+            # Traits and capabilities by name are not secret.
+            if not isinstance(name, values.ProofName):
+                parts.append(self._where_in_entry(name, entry))
+        if mapping.cell is not None:
+            parts.append(_where_unnamed_secret_in(self._machine, mapping))
+        return logic.disj(*parts)
 
 
-def _where_secret_in_list(
-    machine: Machine, items: values.ItemList, is_masked: bool
-) -> logic.Formula:
-    """Return the formula that a list contains a secret.
+class _NameSearch(_SecretSearch):
+    """Searches for entries with the name of a secret, e.g. ``password``.
 
-    Items that a rule has written are searched. For all items of the machine
-    together, the solver makes a single guess.
-
-    :param is_masked: True to look for the mask ``******``, False to look for
-        the names of secrets.
+    It is used for values of the machine, whose secrets are not masked yet.
     """
-    parts = []
-    looped = zip(items.items_of_loop(), items.items, strict=True)
-    for (exists, value), item in looped:
-        if isinstance(item, values.WrittenItem):
-            has_secret = _where_secret_in(machine, value, is_masked)
-            parts.append(logic.conj(exists, has_secret))
-    items_of_machine = [
-        item
-        for item in items.items
-        if not isinstance(item, values.WrittenItem)
-    ]
-    if items_of_machine:
-        # If the guess is true, the first item of the list in the witness gets
-        # a secret.
-        has_items = items.length > 0
-        has_secret = machine.guess(
-            f'a secret in {items.name}', 'secret', items
-        )
-        items_of_machine[0].secrets[has_secret.get_id()] = has_secret
-        parts.append(logic.conj(has_items, has_secret))
-    return logic.disj(*parts)
+
+    def _is_in_constant(self, constant: typing.Any) -> bool:
+        # mask() returns the same object if the value contains no secret.
+        return masking.mask(constant) is not constant
+
+    def _where_in_term(self, alternative: values.SolverTerm) -> logic.Formula:
+        # A text or a number has no entries.
+        return logic.FALSE
+
+    def _where_in_entry(self, name: str, entry: Value) -> logic.Formula:
+        if masking.is_secret(name):
+            return _where_hidden(self._machine, entry)
+        return self.where_in(entry)
 
 
-def _where_secret_in_mapping(
-    machine: Machine, mapping: values.Mapping, is_masked: bool
-) -> logic.Formula:
-    """Return the formula that a mapping contains a secret.
+class _MaskSearch(_SecretSearch):
+    """Searches for the mask ``******``, which replaces secrets.
 
-    For ``{'password': <a text>}`` it is that the text is not empty. A mapping
-    of a machine has entries that no rule names, and whether one of them is a
-    secret is a guess.
-
-    :param is_masked: True to look for the mask ``******`` in its values, False
-        to look for the names of secrets.
+    It is used for values that a rule has made of masked values. The names in
+    them may be those of the rule, so they do not mark secrets.
     """
-    parts = []
-    for name, entry in mapping.entries.items():
-        # Traits and capabilities by name are not secret.
-        if isinstance(name, values.ProofName):
-            continue
-        if not is_masked and masking.is_secret(name):
-            parts.append(_where_hidden(machine, entry))
-        else:
-            parts.append(_where_secret_in(machine, entry, is_masked))
-    if mapping.cell is not None:
-        parts.append(_where_unnamed_secret_in(machine, mapping))
-    return logic.disj(*parts)
+
+    def _is_in_constant(self, constant: typing.Any) -> bool:
+        return _has_mask(constant)
+
+    def _where_in_term(self, alternative: values.SolverTerm) -> logic.Formula:
+        if not alternative.is_text:
+            return logic.FALSE
+        return z3.Contains(alternative.term, logic.text_term(masking.MASK))
+
+    def _where_in_entry(self, name: str, entry: Value) -> logic.Formula:
+        return self.where_in(entry)
 
 
 def _where_unnamed_secret_in(
