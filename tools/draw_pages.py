@@ -65,7 +65,7 @@ def matrix(directory: pathlib.Path) -> str:
     for path in machines(directory):
         page.add(
             page.extract(
-                machine_test.attempt(path, plans, machine_test.Nodes())
+                machine_test.try_machine(path, plans, machine_test.Nodes())
             )
         )
     return page.render()

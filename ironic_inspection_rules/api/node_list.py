@@ -87,7 +87,9 @@ def list_nodes(
         )
     storage.require_own_database(failure=_('Nodes cannot be listed by trait'))
     terms = trait_filter.parse(filters)
-    with controllers.node_conditions(trait_filter.on_nodes(terms)):
+    with controllers.node_conditions(
+        trait_filter.build_node_conditions(terms)
+    ):
         nodes = stock(controller, chassis_uuid, **parameters)
     if 'next' in nodes:
         nodes['next'] = _complete_link(nodes['next'], chassis_uuid)

@@ -92,7 +92,7 @@ def _split_names(text: str) -> tuple[str, ...]:
     return tuple(name for name in unique_names if name)
 
 
-def on_nodes(terms: tuple[Term, ...]) -> list[Condition]:
+def build_node_conditions(terms: tuple[Term, ...]) -> list[Condition]:
     """Build the conditions on nodes, for the database in use.
 
     A query is fast if it begins with the few nodes that have a rare trait.
@@ -130,8 +130,8 @@ def select_rare(
     """Build the query for the names of required traits that few nodes have.
 
     "Few" means at most 1000. It is used for SQLite, which has no statistics
-    about traits, see :func:`on_nodes`. Traits that :func:`_has_all` counts
-    instead of looking them up one by one are skipped.
+    about traits, see :func:`build_node_conditions`. Only the first four names
+    of a filter are looked up: :func:`_has_all` counts the others.
 
     :returns: a query whose cost does not grow with the fleet, or None if no
         trait is required.

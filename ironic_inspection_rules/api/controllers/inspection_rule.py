@@ -108,7 +108,7 @@ def get_all(query: Answer) -> Answer:
     for name in ('scope', 'phase'):
         if query[name] is not None:
             filters[name] = query[name]
-    rules = page(
+    rules = list_page(
         api.request.context,
         start.rules().built_in,
         filters,
@@ -134,7 +134,7 @@ def get_all(query: Answer) -> Answer:
     return answer
 
 
-def page(
+def list_page(
     context: Any,
     built_in: Iterable[model.Rule],
     filters: dict[str, Any],
@@ -304,7 +304,7 @@ class _RuleOrder:
 
 def get_one(rule_uuid: str, query: Answer) -> Answer:
     """Show one rule, which is built-in or stored."""
-    uuid = _uuid(rule_uuid)
+    uuid = _convert_uuid(rule_uuid)
     fields = query['fields']
     if fields is None:
         fields = view.FIELDS
@@ -499,7 +499,7 @@ def _check_tables(rule: model.Rule) -> int | None:
     return table_set.check(rule, in_force)
 
 
-def _uuid(text: str) -> str:
+def _convert_uuid(text: str) -> str:
     """Return the UUID in the path of a request, in its stored form.
 
     :param text: the part of the path that should be a UUID.
@@ -528,7 +528,7 @@ def _read_changeable(rule_uuid: str) -> rule_object.StoredRule:
     :raises: Invalid if the rule is built-in; InspectionRuleNotFound if it does
         not exist.
     """
-    uuid = _uuid(rule_uuid)
+    uuid = _convert_uuid(rule_uuid)
     if uuid in start.rules().built_in_uuids:
         raise exceptions.Invalid(
             _('Inspection rule %s is built-in and cannot be changed') % uuid

@@ -131,11 +131,11 @@ class RuleTrace(typing.NamedTuple):
 
     def as_dict(self) -> Described:
         """Return the full explanation as plain JSON data."""
-        return self.described(RuleTrace._explanation)
+        return self.described(RuleTrace._explain)
 
     def as_audit(self) -> Described:
         """Return what the rule would do, as plain JSON data."""
-        return self.described(RuleTrace._audit)
+        return self.described(RuleTrace._describe_audit)
 
     def described(self, describe: 'Describe') -> Described:
         """Return a description of the trace that all readers may see.
@@ -175,7 +175,7 @@ class RuleTrace(typing.NamedTuple):
             'actions': ops,
         }
 
-    def _explanation(self) -> Described:
+    def _explain(self) -> Described:
         """Return what the rule decided and did.
 
         ``error`` is only included for a rule in mode ``audit``, because the
@@ -194,7 +194,7 @@ class RuleTrace(typing.NamedTuple):
             explanation['error'] = self.error
         return explanation
 
-    def _audit(self) -> Described:
+    def _describe_audit(self) -> Described:
         """Return what a rule in mode ``audit`` would change if enforced."""
         changes = []
         for action in self.actions:

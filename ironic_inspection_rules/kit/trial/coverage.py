@@ -675,7 +675,7 @@ class _CoverageWork:
         for path in paths:
             # The results of the previous machine must not count again.
             self._watch.results.clear()
-            test = machine_test.attempt(path, self._plans, self._nodes)
+            test = machine_test.try_machine(path, self._plans, self._nodes)
             coverage.count_machine(test, self._watch)
         coverage.rows_looked_up = set(self._rows_looked_up)
         return coverage

@@ -451,12 +451,12 @@ class _Trials:
         """
         extracted_values = []
         for path in paths:
-            test = attempt(path, self._plans, self._nodes, self._explain)
+            test = try_machine(path, self._plans, self._nodes, self._explain)
             extracted_values.append(self._extract(test))
         return extracted_values
 
 
-def attempt(
+def try_machine(
     path: str, plans: Plans, nodes: Nodes, explain: bool = True
 ) -> MachineTest:
     """Try rules on one machine; return a test even if a file cannot be read.

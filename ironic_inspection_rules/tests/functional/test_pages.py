@@ -80,7 +80,7 @@ class PagesTestCase(files.FilesTestCase):
             path = self.write(f'{name}.json', {**files.INVENTORY, **changes})
             matrix.add(
                 matrix.extract(
-                    machine_test.attempt(path, plans, machine_test.Nodes())
+                    machine_test.try_machine(path, plans, machine_test.Nodes())
                 )
             )
         return matrix.render()
@@ -99,7 +99,7 @@ class PagesTestCase(files.FilesTestCase):
         matrix = test.Matrix(rules, [HOSTILE])
         for path in paths:
             matrix.add(
-                matrix.extract(machine_test.attempt(path, plans, nodes))
+                matrix.extract(machine_test.try_machine(path, plans, nodes))
             )
         return {
             'test': matrix.render(),

@@ -65,7 +65,7 @@ class PageTestCase(base.IronicTestCase):
         """Follow the pages from the first to the last."""
         marker, more = None, True
         while more:
-            rules = inspection_rule.page(
+            rules = inspection_rule.list_page(
                 self.context,
                 self.built_in,
                 filters,
@@ -171,7 +171,7 @@ class PageTestCase(base.IronicTestCase):
     def test_the_page_after_a_marker_that_is_gone_is_not_found(self):
         self.assertRaises(
             ironic_exception.InspectionRuleNotFound,
-            inspection_rule.page,
+            inspection_rule.list_page,
             self.context,
             self.built_in,
             {},
@@ -203,7 +203,7 @@ class PageTestCase(base.IronicTestCase):
                 read_late,
             )
         )
-        rules = inspection_rule.page(
+        rules = inspection_rule.list_page(
             self.context, [], {}, 'id', False, 3, None
         )
 

@@ -45,7 +45,7 @@ class TestPageTestCase(files.FilesTestCase):
         for path, content in machines:
             matrix.add(
                 matrix.extract(
-                    machine_test.attempt(
+                    machine_test.try_machine(
                         self.write(path, content), plans, machine_test.Nodes()
                     )
                 )
