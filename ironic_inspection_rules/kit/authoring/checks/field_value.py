@@ -201,10 +201,9 @@ class FieldValue(typing.NamedTuple):
         )
 
     def _select_item(self, attribute: Steps) -> 'FieldValue':
-        """Return what is known about the result of ``max`` or ``min``.
+        """Return what is known about the item that e.g. ``max`` returns.
 
-        The result is an item: ``max('size')`` gives the largest disk, a
-        mapping, instead of its size.
+        ``max('size')`` returns the largest disk, a mapping, not its size.
         """
         if not attribute:
             return FieldValue(steps=self.items)
