@@ -398,14 +398,33 @@ def changed_places(action: OperationLike) -> set[data_path.Path]:
 def read_place(field: interpolation.Field) -> data_path.Path:
     """Return the place that a field reads, with its root.
 
-    It is ``()``, which stands for all data, if a filter of the field reads the
-    data itself: ``row`` reads the data that form the key of a row.
+    ``{node.extra | get('rack')}`` reads ``('node', 'extra', 'rack')``. It is
+    ``()``, which stands for all data, if a filter of the field reads the data
+    itself: ``row`` reads the data that form the key of a row.
     """
     filters = registry.filters()
     for call in field.filters:
         if filters[call.name].plugin.NEEDS_VIEW:
             return ()
-    return (str(field.root), *field.steps)
+    steps_of_get: data_path.Path = ()
+    if field.filters:
+        steps_of_get = _steps_of_get(field.filters[0])
+    return (str(field.root), *field.steps, *steps_of_get)
+
+
+def _steps_of_get(call: filter_syntax.FilterCall) -> data_path.Path:
+    """Return the literal path of the filter ``get``; empty if it has none."""
+    if call.name != 'get':
+        return ()
+    signature = registry.filters()[call.name].signature
+    path = signature.bind_call(call.arguments).values.get('path')
+    if not isinstance(path, str):
+        return ()
+    try:
+        return data_path.parse(path)
+    except exceptions.OperationError:
+        # The filter is an error on every machine.
+        return ()
 
 
 def _make_effect(write: plugin.Write) -> Effect | None:

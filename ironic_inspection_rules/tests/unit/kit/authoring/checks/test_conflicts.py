@@ -76,6 +76,29 @@ class CheckTestCase(base.CheckTestCase):
         prevented['conditions'] = of_tier
         self.assertEqual([], self.check(always, prevented))
 
+    def test_get_reads_only_what_is_at_its_path(self):
+        condition = (
+            """{{op: eq, args: ["{{node.extra | get('tier')}}", {}]}}"""
+        )
+        for path, number in (
+            ('/extra/rack', 0),
+            ('/extra/tier', 1),
+            ('/extra/tier/0', 1),
+            ('/extra', 1),
+        ):
+            writes = f'{{op: set-attribute, args: [{path}, "{{node.name}}"]}}'
+            found = self.check(
+                {
+                    'action': f'{writes}, {DRIVER.format("ipmi")}',
+                    'conditions': condition.format(1),
+                },
+                {
+                    'action': DRIVER.format('redfish'),
+                    'conditions': condition.format(2),
+                },
+            )
+            self.assertEqual(number, len(found), path)
+
     def test_variables_that_are_the_same_keep_writes_apart(self):
         exists = '{op: exists, args: {value: "{vars.v}"}}'
         missing = '{op: "!exists", args: {value: "{vars.v}"}}'
