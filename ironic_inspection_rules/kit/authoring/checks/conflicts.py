@@ -86,12 +86,10 @@ def _pairs_to_compare(
 
     Pairs that cannot match the same machine are skipped, e.g. rules that
     compare one field with different values, as in ``eq: ["{node.driver}",
-    …]``. They are not skipped if a rule may change the value of this field.
+    …]``. They are not skipped if one of the two rules may change the value of
+    this field.
     """
-    changed = _Places(
-        itertools.chain.from_iterable(rule.changed.places for rule in rules)
-    )
-    required_by_rule = [rule.find_required_values(changed) for rule in rules]
+    required_by_rule = [rule.find_required_values() for rule in rules]
     for earlier, later in required_values.pairs_that_may_meet(
         required_by_rule
     ):
@@ -232,17 +230,12 @@ class _WritingRule:
             return condition
         return exclusion.ComparedCondition(condition.operation, overwritten)
 
-    def find_required_values(
-        self, changed: _Places
-    ) -> required_values.RequiredValues:
+    def find_required_values(self) -> required_values.RequiredValues:
         """Return the values that fields must have for the rule to match.
 
         For example, a rule with ``eq: ["{node.driver}", ipmi]`` requires the
-        driver ``ipmi``.
-
-        :param changed: the places that rules of the same phase and priority
-            may change. Fields that read them are skipped, because a rule that
-            runs earlier may write the required value.
+        driver ``ipmi``. Fields that the rule itself may change are skipped: if
+        it runs first, it may write the value that another rule requires.
         """
         required = required_values.RequiredValues()
         for condition in self._conditions:
@@ -253,7 +246,7 @@ class _WritingRule:
             read_vars = ''
             if _reads_vars(condition):
                 read_vars = json.dumps(self.rule.rule.vars)
-            restated = self._restate_before_change(condition, changed)
+            restated = self._restate_before_change(condition, self.changed)
             for fact in restated.facts:
                 required.add(fact, read_vars)
         return required

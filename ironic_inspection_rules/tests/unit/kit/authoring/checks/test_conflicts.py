@@ -76,6 +76,30 @@ class CheckTestCase(base.CheckTestCase):
         prevented['conditions'] = of_tier
         self.assertEqual([], self.check(always, prevented))
 
+    def test_a_third_rule_does_not_make_two_others_meet(self):
+        compared = []
+        self.patch(conflicts, '_undoes', lambda *pair: compared.append(pair))
+        condition = '{{op: eq, args: ["{{node.extra.tier}}", {}]}}'
+        rules = [
+            {
+                'action': DRIVER.format(driver),
+                'conditions': condition.format(tier),
+            }
+            for tier, driver in ((1, 'ipmi'), (2, 'redfish'))
+        ]
+        anywhere = '"/extra/{inventory.hostname}"'
+        rules.append(
+            {
+                'action': f'{{op: set-attribute, args: [{anywhere}, 1]}}',
+                'conditions': '',
+            }
+        )
+        text = ''.join(
+            RULE.format(description='x', more='', **rule) for rule in rules
+        )
+        self.assertEqual([], list(conflicts.check(self.rules(text))))
+        self.assertEqual([], compared)
+
     def test_get_reads_only_what_is_at_its_path(self):
         condition = (
             """{{op: eq, args: ["{{node.extra | get('tier')}}", {}]}}"""
