@@ -101,16 +101,26 @@ def _overwrites_itself(
             return False
     if isinstance(loop, list):
         # The items are known, so their values can be compared.
-        values = {
-            json.dumps(write.value, sort_keys=True, default=str)
-            for write in writes
-        }
-        return len(writes) == len(loop) and len(values) > 1
+        return len(writes) == len(loop) and _do_values_differ(writes)
     # The items come from a machine. The values differ if they contain the
     # item.
+    return _contains_item(writes[0].value)
+
+
+def _do_values_differ(writes: Sequence[effects.Effect]) -> bool:
+    """Return whether not all writes have the same value."""
+    values = {
+        json.dumps(write.value, sort_keys=True, default=str)
+        for write in writes
+    }
+    return len(values) > 1
+
+
+def _contains_item(value: typing.Any) -> bool:
+    """Return whether a value has a field over ``{item}``."""
     return any(
         field.root == interpolation.ITEM
-        for field in interpolation.fields(writes[0].value)
+        for field in interpolation.fields(value)
     )
 
 

@@ -227,17 +227,18 @@ def _may_be_number_or_boolean(
     :param pointer: the place of the scalar, in an argument or the loop.
     :param raw: the text of the scalar in the file, e.g. ``no``.
     """
-    declared = operation.op.signature.by_name
     # These arguments are messages for people.
     message_names = getattr(operation.op.plugin, 'TELLS', ())
     for name in operation.arguments_given:
         # The slash ensures that "…/values/0" is not inside "…/value".
-        if f'{pointer}/'.startswith(f'{operation.pointer_to(name)}/'):
-            if declared[name].type in (bool, int, float):
-                return True
-            if declared[name].type is str or name in message_names:
-                return False
-    # The argument accepts any type.
+        if not f'{pointer}/'.startswith(f'{operation.pointer_to(name)}/'):
+            continue
+        declared_type = operation.op.signature.by_name[name].type
+        if declared_type in (bool, int, float):
+            return True
+        if declared_type is str or name in message_names:
+            return False
+    # The argument accepts any type, or the scalar is in the loop.
     item = field_use.known_items(rule)[operation.pointer]
     types_of_fields = [
         values.describe_field(rule, fact.field, item).value.type

@@ -244,22 +244,30 @@ def _may_be_read(kind: str, steps: data_path.Path) -> bool:
     if kind == 'port':
         return steps[0] in _FREE_ATTRIBUTES
     if steps[0] in masking.MASKED_IN_API:
-        # Ironic masks some members of these mappings, e.g. of driver_info.
-        if len(steps) == 1 or interpolation.fields(steps):
-            # It is not known which member is written.
-            return False
-        if masking.is_masked_in_api(steps):
-            return False
-        if steps[1].endswith(_ENDINGS_OF_OPEN_NAMES):
-            return False
-        # Ironic's own members are meant to be read, unless they are secrets.
-        is_of_ironic = steps[1] in node_names.names_below(steps[0])
-        return not is_of_ironic or masking.is_secret(steps[1])
+        return _may_be_read_in_masked(steps)
     if steps[0] == 'properties':
         # Properties such as "memory_mb" are meant to be read.
         meant_to_be_read = node_names.names_below('properties')
         return len(steps) > 1 and steps[1] not in meant_to_be_read
     return steps[0] in _FREE_ATTRIBUTES
+
+
+def _may_be_read_in_masked(steps: data_path.Path) -> bool:
+    """Return whether others may read a secret that Ironic does not mask.
+
+    :param steps: a path in one of the mappings of which Ironic masks some
+        members, e.g. ``('driver_info', 'ipmi_password')``.
+    """
+    if len(steps) == 1 or interpolation.fields(steps):
+        # It is not known which member is written.
+        return False
+    if masking.is_masked_in_api(steps):
+        return False
+    if steps[1].endswith(_ENDINGS_OF_OPEN_NAMES):
+        return False
+    # Ironic's own members are meant to be read, unless they are secrets.
+    is_of_ironic = steps[1] in node_names.names_below(steps[0])
+    return not is_of_ironic or masking.is_secret(steps[1])
 
 
 def _has_own_secret(
@@ -452,15 +460,15 @@ def _may_be_secret(
         ``{item.password}`` in a loop over the field.
     :param secrets: the paths of secrets in nodes and from earlier actions.
     """
-    steps = (source.root, *source.steps)
     # The names of columns in a row do not indicate secrets.
     if not source.is_row and _names_secret(source.rest):
         return True
-    # The first use is the field itself, whose names are in ``steps``. The
-    # other uses are values into which its filters step.
+    # The first use is the field itself. The other uses are values into which
+    # its filters step.
     _field, *stepped_into = field_use.list_uses_of_field('', source.field)
     if any(_names_secret(use.steps) for use in stepped_into):
         return True
+    steps = (source.root, *source.steps)
     if not source.is_kept:
         # The value is made from everything that the field reads.
         return _is_or_has_secret(steps, secrets)

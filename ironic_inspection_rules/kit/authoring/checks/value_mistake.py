@@ -119,26 +119,16 @@ def find_in_value(
 
     :param relation: the relation of the field to the value, e.g. ``eq``.
     """
-    kind = compared_field.value.type
     if value is None:
         # Any field may be null.
         return None
     choices = compared_field.value.choices
     if choices is not None and relation in _EQUALITY_RELATIONS:
-        # Choices are compared in the same way as by eq: 5 and "5" are equal.
-        is_value = facts.Fact('', 'eq', value)
-        if any(facts.may_be(choice, is_value) for choice in choices):
-            return None
-        return ValueMistake.about_field(
-            _('{%(field)s} is never %(value)s; it is %(all)s'),
-            compared_field,
-            value=value,
-            all=_(' or ').join(map(str, choices)),
-        )
+        return _find_mistake_in_choice(compared_field, choices, value)
     if isinstance(value, str):
         return _find_mistake_in_text(compared_field, relation, value)
     if isinstance(value, list):
-        may_be_list = kind in (None, 'list')
+        may_be_list = compared_field.value.type in (None, 'list')
         if may_be_list or relation not in ('eq', 'ne'):
             return None
         return ValueMistake.about_field(
@@ -149,6 +139,27 @@ def find_in_value(
         # Booleans and mappings are not checked.
         return None
     return _find_mistake_in_number(compared_field, relation, value)
+
+
+def _find_mistake_in_choice(
+    compared_field: ComparedField,
+    choices: tuple[typing.Any, ...],
+    value: typing.Any,
+) -> ValueMistake | None:
+    """Find the mistake in a value that is none of a field's possible values.
+
+    :param choices: all values that the field may have.
+    """
+    # Choices are compared in the same way as by eq: 5 and "5" are equal.
+    is_value = facts.Fact('', 'eq', value)
+    if any(facts.may_be(choice, is_value) for choice in choices):
+        return None
+    return ValueMistake.about_field(
+        _('{%(field)s} is never %(value)s; it is %(all)s'),
+        compared_field,
+        value=value,
+        all=_(' or ').join(map(str, choices)),
+    )
 
 
 def _find_mistake_in_number(
