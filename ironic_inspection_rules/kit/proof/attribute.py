@@ -98,9 +98,10 @@ def convert_to_attribute(
     cases are, in this order::
 
         a constant                          → the engine converts it
-        an unknown value or an error        → the same
+        an error                            → the same
         anything below an attribute, e.g.
         in ``extra``                        → the same
+        an unknown value                    → another unknown value
         for a mapping: a mapping            → the same, else an error
         for true or false: a truth value    → the same
         for a text: a text or a number      → see _convert_to_text()
@@ -120,31 +121,31 @@ def convert_to_attribute(
         except exceptions.OperationError:
             return values.FAILED
         return values.const(stored)
-    if isinstance(alternative, values.UnknownValue | values.Failed):
+    if isinstance(alternative, values.Failed):
         return values.only(alternative)
     if len(path) > 1:
         # Inside of an attribute, any value is allowed.
         return values.only(alternative)
-    attribute = table[path[0]]
-    if attribute.kind == 'a mapping':
+    # Only the engine knows, for example, which texts it reads as true.
+    unknown = values.unknown(f'{path[0]} out of the data', alternative)
+    if isinstance(alternative, values.UnknownValue):
+        # It may be converted, e.g. from 8 to "8", or be an error.
+        return unknown
+    kind = table[path[0]].kind
+    if kind == 'a mapping':
         if isinstance(alternative, values.Mapping):
             return values.only(alternative)
         return values.FAILED
-    is_boolean = isinstance(alternative, values.SolverTerm) and (
-        alternative.is_boolean
-    )
-    if attribute.kind == 'true or false' and is_boolean:
-        return values.only(alternative)
-    if attribute.kind in schema.TEXT_KINDS:
-        if not isinstance(alternative, values.SolverTerm):
-            return values.FAILED
-        if not is_boolean:
-            return _convert_to_text(machine, path, table, alternative)
-    if is_boolean:
+    if isinstance(alternative, values.SolverTerm) and alternative.is_boolean:
+        if kind == 'true or false':
+            return values.only(alternative)
         # True and false are not a text, a UUID or a MAC address.
         return values.FAILED
-    # Only the engine knows, for example, which texts it reads as true.
-    return values.unknown(f'{path[0]} out of the data', alternative)
+    if kind in schema.TEXT_KINDS:
+        if isinstance(alternative, values.SolverTerm):
+            return _convert_to_text(machine, path, table, alternative)
+        return values.FAILED
+    return unknown
 
 
 def _convert_to_text(

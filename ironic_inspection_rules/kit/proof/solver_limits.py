@@ -137,7 +137,7 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
 
         yes                                    → True
         no                                     → False
-        unknown, at a limit or for its reasons → GivenUp, with the reason
+        unknown, at a limit or for its reasons → SolverGaveUp, with the reason
 
     :param assumed: formulas that must hold for this check as well.
     :raises: :class:`SolverGaveUp` if the solver cannot decide within the
@@ -160,7 +160,7 @@ def can_hold(solver: z3.Solver, limit: Limit, *assumed: logic.Formula) -> bool:
             raise
     steps_of_check = _steps_in_context(solver) - steps_before
     if solver.ctx != z3.main_ctx():
-        # steps_taken() reads the steps of the main context from z3 itself.
+        # count_steps() reads the steps of the main context from z3 itself.
         # Steps in other contexts must be counted here.
         _StepsElsewhere.taken += steps_of_check
     if result != z3.unknown:
