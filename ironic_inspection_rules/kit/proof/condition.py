@@ -608,7 +608,8 @@ def _guess_truth(
     # The guess depends on these. The raw arguments are included, because the
     # alternatives alone do not tell which arguments they belong to.
     raw_arguments = json.dumps(bound, sort_keys=True, default=str)
-    about = [op.name, inverted, chosen, raw_arguments]
+    orders = [alternative.order for alternative in chosen]
+    about = [op.name, inverted, chosen, orders, raw_arguments]
     if op.plugin.NEEDS_VIEW or op.plugin.LITERAL:
         # The op reads more than its arguments, so include all data.
         about.append(scope)

@@ -470,8 +470,10 @@ class SymbolicEffects:
         ports_found = []
         ports_broken = []
         # "exists" holds if the list is long enough to have this port.
-        for exists, item in ports.items_of_loop():
-            has_address = states.where_at(self._machine, item, address)
+        for position, (exists, item) in enumerate(ports.items_of_loop()):
+            has_address = states.where_at(
+                self._machine, item, position, address
+            )
             is_port = logic.conj(exists, has_address)
             ports_found.append(is_port)
             changed = states.put(self._machine, item, path, value)

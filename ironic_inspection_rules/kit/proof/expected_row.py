@@ -12,6 +12,7 @@ proof the key is not known: it has *alternatives*, e.g. missing or a text
     otherwise      → missing
 """
 
+import dataclasses
 import typing
 
 import z3
@@ -31,7 +32,10 @@ MOST_ROWS = 50
 
 
 def find_row(
-    expected: table.Table, key: Value, machine: machines.SymbolicMachine
+    expected: table.Table,
+    key: Value,
+    machine: machines.SymbolicMachine,
+    is_sensitive: bool,
 ) -> Value:
     """Find the row of a key; it is missing if the table has no such row.
 
@@ -40,9 +44,11 @@ def find_row(
 
     :param key: the value of the template ``of`` on all machines, e.g. the
         serial number.
+    :param is_sensitive: whether a sensitive rule reads the row.
     """
+    readable = _ReadableRows(expected, is_sensitive)
     return values.join(
-        (guard, _find_row_of_alternative(expected, alternative, machine))
+        (guard, _find_row_of_alternative(readable, alternative, machine))
         for guard, alternative in key
     )
 
@@ -69,8 +75,51 @@ def unknown_row(
     return None
 
 
+@dataclasses.dataclass(frozen=True)
+class _ReadableRows:
+    """The rows of a table as a rule reads them.
+
+    :ivar is_sensitive: whether the rule is sensitive. Only sensitive rules
+        read the values of secret columns.
+    """
+
+    expected: table.Table
+    is_sensitive: bool
+
+    def row(self, key: str) -> Value:
+        """Return the row of a key as a value; it is missing if there is none.
+
+        A secret column is unknown, because sensitive rules read the secret,
+        and all other rules read a mask.
+        """
+        row = self.expected.row(key)
+        if row is data_path.ABSENT:
+            return values.NOTHING
+        definition = self.expected.definition
+        # An empty cell of a secret column is not masked.
+        masked_columns = [
+            column
+            for column in definition.secret
+            if row.get(column) not in (None, '', [], {})
+        ]
+        if not masked_columns:
+            return values.const(row)
+        entries = {
+            column: values.const(value) for column, value in row.items()
+        }
+        for column in masked_columns:
+            entries[column] = values.unknown(
+                'a secret column',
+                definition.name,
+                key,
+                column,
+                self.is_sensitive,
+            )
+        return values.only(values.Mapping(cell=None, entries=entries))
+
+
 def _find_row_of_alternative(
-    expected: table.Table,
+    readable: _ReadableRows,
     alternative: values.Alternative,
     machine: machines.SymbolicMachine,
 ) -> Value:
@@ -92,26 +141,29 @@ def _find_row_of_alternative(
         # A machine whose key cannot be computed has no row.
         return values.NOTHING
     if isinstance(alternative, values.Const):
-        return _find_row_of_constant(expected, alternative.value)
+        return _find_row_of_constant(readable, alternative.value)
     if isinstance(alternative, values.UnknownValue):
         return values.unknown(
-            alternative.reason, expected.definition.name, alternative
+            alternative.reason,
+            readable.expected.definition.name,
+            alternative,
+            readable.is_sensitive,
         )
     if not isinstance(alternative, values.SolverTerm):
         # A list or a mapping cannot be a key.
         return values.NOTHING
     row = values.NOTHING
-    for key in expected.keys:
+    for key in readable.expected.keys:
         has_key = _where_key(alternative, key, machine)
         if has_key is None:
-            return values.unknown('a row of a number', key, alternative)
-        row = values.choose(
-            has_key, chosen=_build_row(expected, key), otherwise=row
-        )
+            return values.unknown(
+                'a row of a number', key, alternative, readable.is_sensitive
+            )
+        row = values.choose(has_key, chosen=readable.row(key), otherwise=row)
     return row
 
 
-def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
+def _find_row_of_constant(readable: _ReadableRows, key: typing.Any) -> Value:
     """Find the row of a known key, e.g. 8 for the row "8".
 
     It is missing if the value cannot be a key, e.g. a list, or if no row has
@@ -122,7 +174,7 @@ def _find_row_of_constant(expected: table.Table, key: typing.Any) -> Value:
     key_text = table_key.as_key_text(key)
     if key_text is None:
         return values.NOTHING
-    return _build_row(expected, key_text)
+    return readable.row(key_text)
 
 
 def _where_key(
@@ -170,28 +222,3 @@ def _where_key(
         return logic.FALSE
     machine.note_number(term, number)
     return term == number
-
-
-def _build_row(expected: table.Table, key: str) -> Value:
-    """Return the row of a key as a value; it is missing if there is none.
-
-    A secret column is unknown, because sensitive rules read the secret, and
-    all other rules read a mask.
-    """
-    row = expected.row(key)
-    if row is data_path.ABSENT:
-        return values.NOTHING
-    # An empty cell of a secret column is not masked.
-    masked_columns = [
-        column
-        for column in expected.definition.secret
-        if row.get(column) not in (None, '', [], {})
-    ]
-    if not masked_columns:
-        return values.const(row)
-    entries = {column: values.const(value) for column, value in row.items()}
-    for column in masked_columns:
-        entries[column] = values.unknown(
-            'a secret column', expected.definition.name, key, column
-        )
-    return values.only(values.Mapping(cell=None, entries=entries))

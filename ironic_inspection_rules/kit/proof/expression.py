@@ -48,18 +48,24 @@ Pieces = Sequence[str | interpolation.Field]
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """The data in which fields are looked up, by the name of their root."""
+    """The data in which fields are looked up, by the name of their root.
+
+    :ivar is_sensitive: whether the rule is sensitive. Only sensitive rules
+        read the secret columns of tables.
+    """
 
     machine: machines.SymbolicMachine
     roots: Mapping[str, Value]
+    is_sensitive: bool = False
 
     @property
     def fingerprint(self) -> Hashable:
-        """A key that is equal for scopes with the same data."""
-        return tuple(
+        """A key that is equal for scopes in which fields have equal values."""
+        data = tuple(
             (name, values.fingerprint(self.roots[name]))
             for name in sorted(self.roots)
         )
+        return self.is_sensitive, data
 
     def within(self, **roots: Value) -> 'Scope':
         """Return the scope with additional roots."""
@@ -94,7 +100,10 @@ def evaluate_pieces(pieces: Pieces, scope: Scope) -> Value:
         # A term for every combination would be exact, but the solver would
         # spend on these terms the time that other questions need.
         unknown_text = values.unknown_value(
-            'a value with too many alternatives', 'text', *parts
+            'a value with too many alternatives',
+            'text',
+            *parts,
+            *map(values.order, parts),
         )
         return _require_parts(parts, unknown_text)
     # Join one text for every combination of the values of the fields.
@@ -358,7 +367,8 @@ def _join_text(
         return values.const(''.join(constants))
     texts = [machine.text_of(part) for part in parts]
     if any(text is None for text in texts):
-        return values.unknown('a list or mapping as text', *parts)
+        orders = [part.order for part in parts]
+        return values.unknown('a list or mapping as text', *parts, *orders)
     if len(texts) == 1:
         return values.only(values.SolverTerm(texts[0]))
     return values.only(values.SolverTerm(z3.Concat(*texts)))
@@ -402,7 +412,9 @@ def _forget_format(
     """
     if alternative.is_missing:
         return values.only(alternative)
-    return values.unknown(f'the format of {{{field.text}}}', alternative)
+    return values.unknown(
+        f'the format of {{{field.text}}}', alternative, alternative.order
+    )
 
 
 def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
@@ -431,7 +443,9 @@ def _evaluate_row(field: interpolation.Field, scope: Scope) -> Value:
             'a row by a key of several fields', field.text, scope.fingerprint
         )
     key = evaluate(expected.definition.of, scope)
-    row = expected_row.find_row(expected, key, scope.machine)
+    row = expected_row.find_row(
+        expected, key, scope.machine, scope.is_sensitive
+    )
     # Skip the first filter, because it is ``row`` itself.
     return _apply_filters(field.filters[1:], row, scope)
 

@@ -125,8 +125,12 @@ class FilterTranslation:
             return values.FAILED
         result = self._translate(alternative)
         if result is None:
+            # A filter such as "keys" reads the order of entries.
             return values.unknown(
-                f'filter {self._name}', self._key, alternative
+                f'filter {self._name}',
+                self._key,
+                alternative,
+                alternative.order,
             )
         return result
 

@@ -31,6 +31,7 @@ from ironic_inspection_rules.kit.proof import logic
 from ironic_inspection_rules.kit.proof import machine as machines
 from ironic_inspection_rules.kit.proof import pair
 from ironic_inspection_rules.kit.proof import search
+from ironic_inspection_rules.kit.proof import secret
 from ironic_inspection_rules.kit.proof import state as states
 from ironic_inspection_rules.kit.proof import value as values
 
@@ -427,7 +428,9 @@ class SymbolicInspection:
         :returns: the data that conditions and actions read, including the
             vars, and the formula that a variable is an error.
         """
-        data = expression.Scope(self.machine, state.roots)
+        data = expression.Scope(
+            self.machine, state.roots, secret.reads_columns(rule)
+        )
         own_vars: dict[str, Value] = {}
         fails = logic.FALSE
         for name, raw in rule.vars.items():
@@ -492,8 +495,9 @@ class SymbolicInspection:
         :param scope: the data that conditions read, including the rule's vars.
         """
         written = json.dumps(conditions, default=str)
-        # Some ops read data that are not in their arguments.
-        reads_all_roots = False
+        # The key of a table may be made from any data. And some ops read data
+        # that are not in their arguments.
+        reads_all_roots = interpolation.TABLES in written
         for name, op in registry.installed().conditions.items():
             if name in written and op.plugin.NEEDS_VIEW:
                 reads_all_roots = True

@@ -13,6 +13,7 @@ rule reads the whole list.
 """
 
 from collections.abc import Hashable
+import dataclasses
 import json
 import typing
 
@@ -49,6 +50,8 @@ class Messages:
         A proof compares the numbers, because messages such as ``{node.name} is
         too small`` may contain unknown data. Messages are equal if their
         written texts are equal, and so are the values of the fields in them.
+        Users never see the message of a sensitive rule, so it differs from
+        the message of any other rule.
 
         :param args: the arguments of the action that fails the inspection.
         :param scope: the data that the action reads.
@@ -57,7 +60,12 @@ class Messages:
             expression.evaluate_field(field, scope)
             for field in interpolation.fields(args)
         ]
-        key = json.dumps(args), values.fingerprint(values_read)
+        key = (
+            json.dumps(args),
+            values.fingerprint(values_read),
+            tuple(map(values.order, values_read)),
+            scope.is_sensitive,
+        )
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers) + 1
             self._kept.append(values_read)
@@ -80,6 +88,31 @@ def overlap(one: data_path.Path, other: data_path.Path) -> bool:
         if token != other_token:
             return False
     return True
+
+
+def may_change_address(write: states.SymbolicWrite) -> bool:
+    """Return whether a write may change the MAC address of a port."""
+    root, *inner = write.place
+    if root != 'ports':
+        return False
+    # A write to the whole list, or to a whole port, changes the address too.
+    return inner[1:2] in ([], ['address'])
+
+
+def name_two_ports(
+    one: states.SymbolicWrite, other: states.SymbolicWrite
+) -> bool:
+    """Return whether two writes name their ports by different addresses."""
+    if one.place[0] != 'ports' or other.place[0] != 'ports':
+        return False
+    addresses = {*one.place[1:2], *other.place[1:2]}
+    return len(addresses) == 2 and states.ANY_PORT not in addresses
+
+
+def to_any_port(write: states.SymbolicWrite) -> states.SymbolicWrite:
+    """Return a write to a port as a write to a port that is not known."""
+    place = ('ports', states.ANY_PORT, *write.place[2:])
+    return dataclasses.replace(write, place=place, port=None)
 
 
 def clash(

@@ -19,11 +19,13 @@ allow more than the engine does. If the engine does not confirm it, the answer
 is "unknown".
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
+import json
 import traceback
+import typing
 
 import z3
 
@@ -474,11 +476,7 @@ class Proof:
         if first_rule.priority != second_rule.priority:
             # Different priorities mean that one rule is meant to win.
             return None
-        pairs_of_writes = list(
-            itertools.product(
-                self._pass_of(first).writes, self._pass_of(second).writes
-            )
-        )
+        pairs_of_writes = self._pair_writes(first, second)
         last_unclear: Unclear | None = None
         for write, other_write in pairs_of_writes:
             try:
@@ -499,6 +497,33 @@ class Proof:
                 return Answer(CONFLICT, (first_rule, second_rule), NO)
         # The rules write to no common place, so "no" would be trivial.
         return None
+
+    def _pair_writes(
+        self, first: int, second: int
+    ) -> list[tuple[states.SymbolicWrite, states.SymbolicWrite]]:
+        """Return all pairs of a write of one rule and a write of another.
+
+        If a rule changes the address of a port, two addresses may name the
+        same port. Such a pair then consists of writes to any port.
+
+        :param first: the index of a rule.
+        :param second: the index of the other rule.
+        """
+        all_writes = [
+            write for rule_pass in self._passes for write in rule_pass.writes
+        ]
+        may_rename = any(map(pair.may_change_address, all_writes))
+        pairs_of_writes = []
+        for mine, theirs in itertools.product(
+            self._pass_of(first).writes, self._pass_of(second).writes
+        ):
+            if may_rename and pair.name_two_ports(mine, theirs):
+                pairs_of_writes.append(
+                    (pair.to_any_port(mine), pair.to_any_port(theirs))
+                )
+            else:
+                pairs_of_writes.append((mine, theirs))
+        return pairs_of_writes
 
     def _answer_clash(
         self,
@@ -641,31 +666,44 @@ def _are_written_alike(
     UUIDs, descriptions and priorities may differ: rules that run in the same
     order do the same whatever their priorities are.
     """
-    if len(old) != len(new):
-        return False
-    for old_rule, new_rule in zip(old, new, strict=True):
-        if _without_identity(old_rule) != _without_identity(new_rule):
-            return False
-        # The order of variables matters too, but "==" does not compare it.
-        if list(old_rule.vars) != list(new_rule.vars):
-            return False
-    return True
-
-
-def _without_identity(rule: model.Rule) -> model.Rule:
-    """Return a rule without its UUID, description, priority and revision.
-
-    Only the behavior of the rule is left. The priority only determines the
-    order of rules, which the caller compares.
-    """
-    return dataclasses.replace(
-        rule,
-        uuid='',
-        description=None,
-        priority=0,
-        built_in=False,
-        revision=None,
+    return list(map(_behavior_as_json, old)) == list(
+        map(_behavior_as_json, new)
     )
+
+
+def _behavior_as_json(rule: model.Rule) -> str:
+    """Return everything of a rule that affects what it does, as JSON.
+
+    Rules with equal texts do the same. Their mappings cannot be compared
+    instead: in Python, 1 equals true and 1.0, and the order of entries does
+    not matter, but rules can distinguish all of these.
+    """
+    fields = rule.to_mapping()
+    # The priority only determines the order of rules, which callers compare.
+    for name in ('uuid', 'description', 'priority'):
+        del fields[name]
+    for name in model.OPERATIONS:
+        fields[name] = list(map(_sort_members, fields[name]))
+    return json.dumps(fields, default=repr)
+
+
+def _sort_members(
+    operation: Mapping[str, typing.Any],
+) -> dict[str, typing.Any]:
+    """Return a condition or an action with its members in a fixed order.
+
+    The order of its members and of its named arguments has no meaning. The
+    order of entries inside of an argument does: a filter can read it.
+    """
+    sorted_members = {}
+    for name, member in sorted(operation.items()):
+        if name in ('conditions', 'when') and member:
+            # These contain conditions.
+            member = list(map(_sort_members, member))
+        elif name == 'args' and isinstance(member, dict):
+            member = dict(sorted(member.items()))
+        sorted_members[name] = member
+    return sorted_members
 
 
 def _list_table_texts(tables: table.Tables) -> set[str]:
@@ -699,7 +737,10 @@ def _are_same_tables(old: table.Tables, new: table.Tables) -> bool:
         new_table = new[name]
         if old_table.definition != new_table.definition:
             return False
-        if list(old_table.rows) != list(new_table.rows):
+        # As text, because rules distinguish 1 from true, but "==" does not.
+        old_rows = [json.dumps(row) for row in old_table.rows]
+        new_rows = [json.dumps(row) for row in new_table.rows]
+        if old_rows != new_rows:
             return False
     return True
 

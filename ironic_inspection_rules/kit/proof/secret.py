@@ -46,6 +46,11 @@ Secrets in them were masked when the rule read them from the machine.
 """
 
 
+def reads_columns(rule: model.Rule) -> bool:
+    """Return whether a rule reads the secret columns of tables, unmasked."""
+    return rule.sensitive
+
+
 def step(machine: Machine, value: Value, *names: str) -> Value:
     """Follow names and indexes below a value of the machine, and mask secrets.
 

@@ -244,7 +244,10 @@ def known_address(port_id: values.Alternative) -> str:
 
 
 def where_at(
-    machine: machines.SymbolicMachine, port: Value, address: logic.Term
+    machine: machines.SymbolicMachine,
+    port: Value,
+    position: int,
+    address: logic.Term,
 ) -> logic.Formula:
     """Return the formula that a port is the one that a rule names.
 
@@ -252,6 +255,7 @@ def where_at(
     ``ports[0].address == "52:54:00:12:34:01"``. If the address is known, the
     search should try it.
 
+    :param position: the index of the port in the list of ports.
     :param address: what :func:`address_term` returns for the port.
     """
     parts = []
@@ -270,19 +274,26 @@ def where_at(
             continue
         if z3.is_string_value(address):
             machine.note_text(own_address, logic.text_of(address))
-        has_address = where_same_port(machine, own_address, address)
+        # Rules may give one address to several ports, one after another. The
+        # text may be the UUID of only one of them.
+        has_address = where_same_port(machine, own_address, address, position)
         parts.append(logic.conj(guard, has_address))
     return logic.disj(*parts)
 
 
 def where_same_port(
-    machine: machines.SymbolicMachine, one: logic.Term, other: logic.Term
+    machine: machines.SymbolicMachine,
+    one: logic.Term,
+    other: logic.Term,
+    *about: typing.Any,
 ) -> logic.Formula:
     """Return the formula that two texts name the same port.
 
     Addresses of ports and known addresses are in lower case. Any other text of
     the machine may be an address in capital letters, or the UUID of a port, by
     which the engine finds the port too. For the solver this is a guess.
+
+    :param about: everything that the guess depends on, except the texts.
     """
     is_equal = logic.settled(one == other)
     addresses = [
@@ -301,6 +312,7 @@ def where_same_port(
         'a port by its UUID, or by an address in capital letters',
         'same port',
         *sorted((one, other), key=z3.AstRef.get_id),
+        *about,
     )
     # The search first assumes an address in lower case.
     machine.likely[is_guessed.get_id()] = logic.negated(is_guessed)
@@ -440,8 +452,11 @@ def _put_in(
     if isinstance(parent, values.Mapping):
         entry = parent.entry(token)
         inner = put(machine, entry, tuple(rest), new, creates)
-        entries = {**parent.entries, token: inner.value}
-        changed = values.Mapping(parent.cell, entries)
+        exists = values.where_absent(entry) is logic.FALSE
+        if rest and exists:
+            changed = parent.with_changed_entry(token, inner.value)
+        else:
+            changed = parent.with_entry(token, inner.value)
         return Put(values.only(changed), broken=inner.broken)
     if isinstance(parent, values.UnknownValue) or _has_item(parent, token):
         # An unknown value may be a list.

@@ -26,6 +26,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import dataclasses
 import functools
 import itertools
+import json
 import typing
 import weakref
 
@@ -92,6 +93,15 @@ class Alternative:
         machines.
         """
         return id(self)
+
+    @property
+    def order(self) -> Hashable:
+        """A key for the order of the entries inside, if identity has none.
+
+        Only texts and some filters depend on this order, e.g. ``keys``. They
+        use this key together with the identity.
+        """
+        return None
 
     @property
     def size(self) -> int:
@@ -177,6 +187,9 @@ class Const(Alternative):
     def identity(self) -> Hashable:
         if self.is_missing:
             return None
+        if isinstance(self.value, list | dict):
+            # Rules can read the order of entries, so it is part of the key.
+            return Const, json.dumps(self.value, default=repr)
         return data_path.hashable_key(self.value)
 
     def as_term(self) -> logic.Term | None:
@@ -295,10 +308,13 @@ class Mapping(Alternative):
         :class:`.cell.Cell` they are the entries of the machine, with an
         :class:`UnknownValue` they are unknown, and with None there are none.
     :ivar entries: the entries that rules have written or removed, by name.
+    :ivar writes: a key for the writes to the mapping, in their order; None if
+        rules have made it with all its entries, or not changed it.
     """
 
     cell: typing.Any
     entries: typing.Mapping[str, 'Value']
+    writes: 'UnknownValue | None' = None
 
     @classmethod
     def of(cls, known: dict[str, typing.Any]) -> 'Mapping':
@@ -322,7 +338,7 @@ class Mapping(Alternative):
             # A rule has changed capabilities or traits by name. The resulting
             # text is unknown, because it may have the names in any order.
             by_name = self.entries[name_of_form]
-            return unknown(f'{name} as a text', by_name)
+            return unknown(f'{name} as a text', by_name, order(by_name))
         if self.cell is None:
             # A rule has made the whole mapping, so it has no other entries.
             return NOTHING
@@ -354,8 +370,35 @@ class Mapping(Alternative):
         return Mapping, number
 
     @functools.cached_property
+    def order(self) -> Hashable:
+        orders_inside = tuple(map(order, self.entries.values()))
+        return _number_of_order(fingerprint(self.own_order), orders_inside)
+
+    @property
+    def own_order(self) -> tuple[typing.Any, ...]:
+        """What the order of the entries depends on, but not inside of them."""
+        return self.writes, tuple(self.entries)
+
+    @functools.cached_property
     def size(self) -> int:
         return sum(map(size, self.entries.values()))
+
+    def with_entry(self, name: str, entry: 'Value') -> 'Mapping':
+        """Return the mapping after a write to an entry.
+
+        :param entry: the entry after the write; missing if it is removed.
+        """
+        writes = unknown_value(
+            'the order of entries', *self.own_order, name, entry
+        )
+        return Mapping(self.cell, {**self.entries, name: entry}, writes)
+
+    def with_changed_entry(self, name: str, entry: 'Value') -> 'Mapping':
+        """Return the mapping after a write inside of an entry that exists.
+
+        The order of the entries does not change.
+        """
+        return Mapping(self.cell, {**self.entries, name: entry}, self.writes)
 
     def where_empty(self, machine: Guesses) -> Formula:
         """Return the formula that holds where the mapping has no entries.
@@ -407,6 +450,19 @@ class Mapping(Alternative):
             )
             differing.append(entries_differ)
         return logic.disj(*differing)
+
+
+_order_numbers: dict[Hashable, int] = {}
+
+
+def _number_of_order(*content: Hashable) -> Hashable:
+    """Return a key of the content of an order, which does not grow with it.
+
+    Values may share their parts, so a key with the keys of all parts would be
+    much larger than the value.
+    """
+    next_number = len(_order_numbers)
+    return 'order', _order_numbers.setdefault(content, next_number)
 
 
 def _where_gone(machine: Guesses, name: str, entry: 'Value') -> Formula:
@@ -520,6 +576,17 @@ class ItemList(Alternative):
             if isinstance(item, WrittenItem)
         )
 
+    @functools.cached_property
+    def order(self) -> Hashable:
+        orders_inside = [
+            order(item.value)
+            for item in self.items
+            if isinstance(item, WrittenItem)
+        ]
+        if not any(orders_inside):
+            return None
+        return _number_of_order(*orders_inside)
+
     def step(self, name: str) -> 'Value':
         """Return the item at an index; it is missing if the list is shorter.
 
@@ -600,7 +667,8 @@ class TraitNames(Alternative):
 
     @property
     def identity(self) -> Hashable:
-        return TraitNames, fingerprint(self.mapping)
+        # The order of the names is that in which rules have added traits.
+        return TraitNames, fingerprint(self.mapping), order(self.mapping)
 
     def step(self, name: str) -> 'Value':
         # The order of the traits of a node is unknown.
@@ -764,6 +832,14 @@ def join(parts: Iterable[tuple[Formula, Value]]) -> Value:
     return tuple(joined.values())
 
 
+def order(value: Value) -> Hashable:
+    """Return a key for the order of entries inside, see ``Alternative``."""
+    orders = [alternative.order for _guard, alternative in value]
+    if not any(orders):
+        return None
+    return tuple(orders)
+
+
 def size(value: Value) -> int:
     """Count the values inside a value, including its own alternatives.
 
@@ -835,7 +911,22 @@ def _choose_entries(guard: Formula, one: Mapping, other: Mapping) -> Mapping:
     entries = {}
     for name in (*one.entries, *other.entries):
         entries[name] = choose(guard, one.entry(name), other.entry(name))
-    return Mapping(one.cell, entries)
+    return Mapping(one.cell, entries, _choose_writes(guard, one, other))
+
+
+def _choose_writes(
+    guard: Formula, one: Mapping, other: Mapping
+) -> UnknownValue | None:
+    """Return the key for the writes to one of two mappings, as a guard says.
+
+    Without it, the order of the entries would be lost if rules write the same
+    entries in one order where they match, and in another order elsewhere.
+    """
+    one_order = one.own_order
+    other_order = other.own_order
+    if one_order == other_order:
+        return one.writes
+    return unknown_value('the order of entries', guard, one_order, other_order)
 
 
 def _find_mapping_of_cell(

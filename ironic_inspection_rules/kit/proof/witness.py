@@ -634,10 +634,13 @@ class Engine:
         after_second = value_at(comparable_state(run_to_second.facts), place)
         if place[:2] == ('ports', states.ANY_PORT):
             # The port is not known, so these are the values of all ports at
-            # the place, by MAC address. Both rules must change the same port.
-            for address, value in after_first.items():
-                is_changed = value != before.get(address)
-                is_changed_again = value != after_second.get(address)
+            # the place, in order. Both rules must change the same port.
+            for values_of_port in zip(
+                before, after_first, after_second, strict=True
+            ):
+                value_before, value, value_after = values_of_port
+                is_changed = value != value_before
+                is_changed_again = value != value_after
                 if is_changed and is_changed_again:
                     return True
             return False
@@ -726,7 +729,7 @@ def value_at(
         a trait                  → whether the node has it
         all traits               → their names
         one or all capabilities  → a list such as ['boot_mode:uefi']
-        a place in any port      → the values of all ports, by MAC address
+        a place in any port      → the values of all ports, in their order
         any other place          → the value there, or ABSENT
 
     :param machine_state: see :func:`comparable_state`.
@@ -739,10 +742,11 @@ def value_at(
     if place[:3] == cells.CAPABILITIES:
         return _list_capabilities(machine_state, place[3:])
     if place[:2] == ('ports', states.ANY_PORT):
-        by_address = {}
-        for address, port in machine_state['ports'].items():
-            by_address[address] = data_path.get(port, place[2:])
-        return by_address
+        # By order, because rules may change the addresses.
+        return [
+            data_path.get(port, place[2:])
+            for port in machine_state['ports'].values()
+        ]
     return data_path.get(machine_state, place)
 
 

@@ -231,3 +231,192 @@ class ApartTestCase(base.TestCase):
             self.parse(rule(renames, priority=5), rule(fails, vars=name)),
             machine(node={'name': 'b'}),
         )
+
+    def test_one_is_neither_true_nor_a_float(self):
+        for one, other in ((1, True), (1, 1.0), (0, False)):
+            self.check(
+                rule(attribute('/extra/a', one)),
+                rule(attribute('/extra/a', other)),
+                machine(),
+            )
+
+    def test_a_rule_may_read_the_order_of_entries(self):
+        copies = attribute('/extra/first', '{vars.m | values | first}')
+        fields = {'a': '{inventory.x}', 'b': '{inventory.y}'}
+        for entries in ({'a': 1, 'b': 2}, fields):
+            swapped = dict(reversed(entries.items()))
+            self.check(
+                rule(copies, vars={'m': entries}),
+                rule(copies, vars={'m': swapped}),
+                machine({'x': 1, 'y': 2}),
+            )
+        self.check(
+            rule(
+                attribute('/extra/m/a', 1),
+                attribute('/extra/m/b', 2),
+                attribute('/extra/first', '{node.extra.m | keys}'),
+            ),
+            rule(
+                attribute('/extra/m/b', 2),
+                attribute('/extra/m/a', 1),
+                attribute('/extra/first', '{node.extra.m | keys}'),
+            ),
+            machine(node={'extra': {}}),
+        )
+
+    def test_a_rule_may_read_the_order_of_entries_that_others_wrote(self):
+        asks = {'op': 'exists', 'args': ['{inventory.x}']}
+        asks_not = {**asks, 'op': '!exists'}
+        one = attribute('/extra/m/a', 1)
+        other = attribute('/extra/m/b', 2)
+        copies = attribute('/extra/keys', '{node.extra.m | keys}')
+
+        def written(*where_missing):
+            return self.parse(
+                rule(attribute('/extra', {}), priority=9),
+                rule(one, other, conditions=[asks], priority=8),
+                rule(*where_missing, conditions=[asks_not], priority=7),
+                rule(copies),
+            )
+
+        self.check_sets(written(one, other), written(other, one), machine())
+
+    def test_a_rule_may_read_the_order_of_traits_and_capabilities(self):
+        pairs = {
+            '{node.traits}': (
+                {'op': 'add-trait', 'args': ['CUSTOM_A']},
+                {'op': 'add-trait', 'args': ['CUSTOM_B']},
+            ),
+            '{node.properties.capabilities}': (
+                {'op': 'set-capability', 'args': ['a', '1']},
+                {'op': 'set-capability', 'args': ['b', '2']},
+            ),
+        }
+        for field, (one, other) in pairs.items():
+            copies = attribute('/extra/copy', field)
+            self.check(
+                rule(one, other, copies), rule(other, one, copies), machine()
+            )
+
+    def test_an_attribute_does_not_take_any_unknown_value(self):
+        addresses = "{ports | map(attribute='address')}"
+        for path, value in (('/resource_class', 'a'), ('/extra', {})):
+            keeps = {'op': 'set-plugin-data', 'args': ['/x', addresses]}
+            takes = attribute(path, addresses)
+            sets = attribute(path, value)
+            self.check(
+                rule(keeps, takes, sets),
+                rule(keeps, sets),
+                machine(ports=({'address': MAC, 'extra': {}},)),
+            )
+
+    def test_an_attribute_converts_an_unknown_value(self):
+        count = "{ports | map(attribute='address') | length}"
+
+        def copied(field):
+            return rule(
+                attribute('/resource_class', count),
+                {'op': 'set-plugin-data', 'args': ['/x', field]},
+            )
+
+        self.check(
+            copied('{node.resource_class}'),
+            copied(count),
+            machine(ports=({'address': MAC, 'extra': {}},)),
+        )
+
+    def test_users_see_no_message_of_a_sensitive_rule(self):
+        fails = {'op': 'fail', 'args': ['too small']}
+        self.check(rule(fails, sensitive=True), rule(fails), machine())
+
+    def test_two_ports_may_have_one_address_one_after_the_other(self):
+        by_uuid = '{node.description}'
+        first, second, shared, last = (
+            f'52:54:00:12:34:0{number}' for number in range(4)
+        )
+        ports = (
+            {'address': first, 'uuid': UUID, 'extra': {}},
+            {'address': second, 'uuid': f'{UUID[:-1]}1', 'extra': {}},
+        )
+        is_first = {'op': 'eq', 'args': ['{ports[0].extra.k}', 1]}
+        conditions = [
+            {'op': 'eq', 'args': ['{ports | length}', 2]},
+            {'op': 'exists', 'args': [by_uuid]},
+            {'op': '!is-none', 'args': [by_uuid]},
+            {'op': 'eq', 'args': ['{ports[0].address}', first]},
+            {'op': 'eq', 'args': ['{ports[1].address}', second]},
+            {'op': '!exists', 'args': ['{ports[0].extra.k}']},
+            {'op': '!exists', 'args': ['{ports[1].extra.k}']},
+        ]
+        notes_first = {'op': 'set-plugin-data', 'args': ['/first', 1]}
+        clears = rule(
+            {'op': 'unset-plugin-data', 'args': ['/first']}, priority=9
+        )
+        renames = rule(
+            port(first, '/address', shared),
+            port(by_uuid, '/extra/k', 1),
+            {**notes_first, 'when': [is_first]},
+            port(shared, '/address', last),
+            port(second, '/address', shared),
+            port(by_uuid, '/extra/k', 2),
+            conditions=conditions,
+            priority=8,
+        )
+        # The port with this UUID is the first one, whatever its address is.
+        found = rule(
+            attribute('/name', 'a'),
+            conditions=[
+                {'op': 'eq', 'args': ['{plugin_data.first}', 1]},
+                {'op': 'eq', 'args': ['{ports[0].extra.k}', 2]},
+                {'op': '!exists', 'args': ['{ports[1].extra.k}']},
+            ],
+        )
+        self.check_sets(
+            self.parse(clears, renames, found),
+            self.parse(clears, renames),
+            machine(node={'description': UUID}, ports=ports),
+        )
+
+
+class RenamedPortTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(leisure.Leisure())
+
+    def verdicts(self, *entries):
+        rules = repository.order(
+            validation.parse(
+                {'uuid': f'{UUID[:-1]}{number}', **entry}, registry.installed()
+            )
+            for number, entry in enumerate(entries)
+        )
+        proof = question.Proof(rules, leisure.SECONDS)
+        return [
+            answer.verdict for answer in proof.answers([question.CONFLICT])
+        ]
+
+    def test_rules_may_name_one_port_by_two_addresses(self):
+        renames = port(MAC, '/address', NEW_MAC)
+        other_mac = '52:54:00:12:34:ef'
+        self.assertEqual(
+            [question.YES],
+            self.verdicts(
+                rule(renames), rule(port(NEW_MAC, '/address', other_mac))
+            ),
+        )
+        self.assertEqual(
+            [question.YES],
+            self.verdicts(
+                rule(port(MAC, '/extra/k', 1)),
+                rule(renames, port(NEW_MAC, '/extra/k', 2)),
+            ),
+        )
+
+    def test_two_addresses_are_two_ports_if_no_rule_changes_them(self):
+        self.assertEqual(
+            [],
+            self.verdicts(
+                rule(port(MAC, '/extra/k', 1)),
+                rule(port(NEW_MAC, '/extra/k', 2)),
+            ),
+        )

@@ -122,3 +122,108 @@ class RowTestCase(base.TestCase):
         )
         # A number is the key of no row.
         self.assertEqual('yes', self.verdict(given))
+
+
+class TableTestCase(base.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.useFixture(leisure.Leisure())
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+
+    def rule_set(self, rules, of='{inventory.x}', secret=(), cell='a'):
+        """Load rules and a table with a row for the key ``k``."""
+        defined = {
+            'key': 'k',
+            'of': of,
+            'secret': [*secret],
+            'rows': [{'k': 'k', 'c': cell}],
+        }
+        path = self.folder / 'rules.json'
+        path.write_text(json.dumps({'tables': {'t': defined}, 'rules': rules}))
+        return machine_test.load_rule_set([str(path)], self.fail)
+
+    def machine(self, **inventory):
+        sample = copy.deepcopy(witness.sample())
+        return witness.Witness(
+            {**sample['inventory'], **inventory}, {}, sample['node']
+        )
+
+    def verdict(self, one, other):
+        (answer,) = question.Proof(
+            repository.order(one.rules),
+            leisure.SECONDS,
+            repository.order(other.rules),
+            tables=one.tables,
+            other_tables=other.tables,
+        ).answers([question.DIFFERENT])
+        return answer.verdict
+
+    def test_only_sensitive_rules_read_secret_columns(self):
+        secret = "{tables.t | row | get('c')}"
+        writes = {'op': 'set-plugin-data', 'args': ['/x', secret]}
+        adds = {'op': 'add-trait', 'args': ['CUSTOM_T']}
+        asks = {'op': 'eq', 'args': [secret, 'a']}
+        for content in (
+            {'actions': [writes]},
+            {'actions': [adds], 'conditions': [asks]},
+        ):
+            given = {'description': 'r', **content}
+            one = self.rule_set([{**given, 'sensitive': True}], secret=['c'])
+            other = self.rule_set([given], secret=['c'])
+            self.assertTrue(
+                witness.Engine(one.tables).differs(
+                    repository.order(one.rules),
+                    repository.order(other.rules),
+                    self.machine(x='k'),
+                )
+            )
+            self.assertNotEqual(question.NO, self.verdict(one, other))
+
+    def test_one_is_not_true_in_a_table(self):
+        copies = {
+            'op': 'set-plugin-data',
+            'args': ['/x', "{tables.t | row | get('c')}"],
+        }
+        given = [{'description': 'r', 'actions': [copies]}]
+        one = self.rule_set(given, cell=1)
+        other = self.rule_set(given, cell=True)
+        self.assertNotEqual(question.NO, self.verdict(one, other))
+
+    def test_a_rule_may_change_which_row_a_machine_has(self):
+        has_row = {'op': 'exists', 'args': ['{tables.t | row}']}
+        is_asked = {'op': 'eq', 'args': ['{inventory.y}', 'r']}
+        given = self.rule_set(
+            [
+                {
+                    'description': 'names',
+                    'priority': 9,
+                    'actions': [
+                        {'op': 'set-attribute', 'args': ['/name', 'k']}
+                    ],
+                },
+                {
+                    'description': 'reads the row',
+                    'priority': 8,
+                    'conditions': [has_row, is_asked],
+                    'actions': [{'op': 'set-plugin-data', 'args': ['/x', 1]}],
+                },
+                {
+                    'description': 'names again',
+                    'priority': 7,
+                    'actions': [
+                        {'op': 'set-attribute', 'args': ['/name', 'z']}
+                    ],
+                },
+            ],
+            of='{node.name}',
+        )
+        rules = repository.order(given.rules)
+        self.assertTrue(
+            witness.Engine(given.tables).differs(
+                rules, rules[1:], self.machine(y='r')
+            )
+        )
+        proof = question.Proof(rules, leisure.SECONDS, tables=given.tables)
+        first, *_others = proof.answers([question.SHADOWED])
+        self.assertEqual((rules[0],), first.rules)
+        self.assertNotEqual(question.YES, first.verdict)
