@@ -8,13 +8,11 @@ to *settle* nodes: if a request has ended, but its node is still in inspection,
 the node is failed. A *round* runs all tasks once.
 """
 
-from collections.abc import Callable, Collection, Iterable
-import dataclasses
+from collections.abc import Callable, Iterable
 import functools
 import threading
 from typing import Any
 
-from ironic import objects
 from ironic.common import context as ironic_context
 from oslo_db import exception as db_exc
 from oslo_log import log
@@ -32,34 +30,19 @@ from ironic_inspection_rules.queue import delivery
 from ironic_inspection_rules.queue import external_error
 from ironic_inspection_rules.queue import node as queue_node
 from ironic_inspection_rules.queue import request as queue_request
+from ironic_inspection_rules.runs import deleted_node
 from ironic_inspection_rules.runs import recorder
 
 LOG = log.getLogger(__name__)
 
 _CHUNK = 500
-"""Maximum number of nodes per round to check for a lock or for records."""
+"""Maximum number of nodes per round to check for a lock."""
 
 _MOST_STORED = 100
 """Maximum number of inventories that a round stores by content.
 
 Storing one takes about 20 milliseconds.
 """
-
-
-@dataclasses.dataclass
-class _Records:
-    """A kind of records, which are removed together with their node.
-
-    ``list_nodes(after, limit)`` returns the sorted UUIDs of nodes that have
-    such records: at most ``limit`` after the UUID ``after``. ``last_checked``
-    is the last UUID that the previous round has checked; empty to start with
-    the first.
-    """
-
-    name: str
-    list_nodes: Callable[[str, int], list[str]]
-    remove: Callable[[Collection[str]], None]
-    last_checked: str = ''
 
 
 class QueueMaintenance:
@@ -94,10 +77,10 @@ class QueueMaintenance:
         # begin with the first.
         self._last_stored = 0
         self._kinds_of_records = (
-            _Records(
+            deleted_node.Records(
                 'requests', unprocessed.list_nodes, unprocessed.destroy_nodes
             ),
-            _Records('runs', run.list_nodes, recorder.forget),
+            deleted_node.Records('runs', run.list_nodes, recorder.forget),
         )
 
     @property
@@ -215,48 +198,11 @@ class QueueMaintenance:
         """Remove the records of deleted nodes: their requests and their runs.
 
         A conductor removes the runs together with the node, but not the
-        requests. This also removes the runs that it could not remove.
-
-        For both kinds of records, a round checks 500 nodes that have records,
-        in the order of their UUIDs, and the next round checks the nodes that
-        follow. After the last node, it begins again with the first one. A
-        record that another transaction has locked stays until a later round,
-        although the log already names its node.
+        requests. This also removes the runs that it could not remove. A round
+        checks 500 nodes for both kinds of records.
         """
         for records in self._kinds_of_records:
-            # The UUIDs of the nodes that follow the last one that was checked.
-            checked = records.list_nodes(records.last_checked, _CHUNK)
-            if len(checked) == _CHUNK:
-                records.last_checked = checked[-1]
-            else:
-                # These are the last nodes: the next round starts again.
-                records.last_checked = ''
-            deleted = _find_deleted_nodes(checked)
-            if deleted:
-                records.remove(deleted)
-                LOG.info(
-                    'Removed the %(records)s of %(count)d deleted '
-                    'nodes: %(nodes)s',
-                    {
-                        'records': records.name,
-                        'count': len(deleted),
-                        'nodes': ', '.join(sorted(deleted)),
-                    },
-                )
-
-
-def _find_deleted_nodes(uuids: Collection[str]) -> set[str]:
-    """Return the UUIDs for which Ironic has no node, e.g. a deleted one."""
-    if not uuids:
-        return set()
-    nodes = objects.Node.list(
-        ironic_context.get_admin_context(),
-        fields=['uuid'],
-        # Without include_children, Ironic would leave out nodes that have a
-        # parent node, and they would seem to be deleted.
-        filters={'uuid_in': uuids, 'include_children': True},
-    )
-    return set(uuids) - {node.uuid for node in nodes}
+            records.remove()
 
 
 _RETRIES = 10

@@ -23,6 +23,7 @@ from ironic_inspection_rules import exceptions
 from ironic_inspection_rules.db import content
 from ironic_inspection_rules.db import history as db_history
 from ironic_inspection_rules.db import run as db_run
+from ironic_inspection_rules.runs import deleted_node
 from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import phase_record
 from ironic_inspection_rules.runs import recorded_rule
@@ -225,9 +226,12 @@ class Cleaner:
     def __init__(self) -> None:
         # Time of the monotonic clock before which nothing is removed.
         self._next_removal = 0.0
+        self._runs = deleted_node.Records('runs', db_run.list_nodes, forget)
 
     def clean(self, days: int) -> None:
         """Remove old inspections from the history, and data that nobody needs.
+
+        Nobody needs the runs of deleted nodes and documents without a row.
 
         One call removes a limited number of rows, so that no inspection takes
         long. If there was nothing to remove, the calls of the next ten minutes
@@ -240,6 +244,8 @@ class Cleaner:
         oldest_to_keep = timeutils.utcnow() - datetime.timedelta(days=days)
         try:
             removed_rows = db_history.expire(oldest_to_keep)
+            # Without durable inspection, there is no leader that does this.
+            self._runs.remove()
             # Remove documents to which no row refers.
             removed_documents = content.sweep()
         except db_exc.DBError as exc:

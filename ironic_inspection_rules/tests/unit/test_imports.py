@@ -126,6 +126,7 @@ MAY_IMPORT = {
     'runs.history': {'engine', 'machine', 'runs', 'db'},
     'runs.replay': {'engine', 'runs'},
     'runs.recorder': {'engine', 'runs', 'db'},
+    'runs.deleted_node': {'ironic'},
     'hook': {
         'inspection',
         'objects',

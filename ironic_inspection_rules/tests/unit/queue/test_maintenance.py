@@ -211,7 +211,7 @@ class QueueMaintenanceTestCase(glue.GlueTestCase):
     def test_one_round_looks_at_a_bounded_number_of_nodes(self):
         self.useFixture(
             fixtures.MonkeyPatch(
-                'ironic_inspection_rules.queue.maintenance._CHUNK', 2
+                'ironic_inspection_rules.runs.deleted_node._MOST_CHECKED', 2
             )
         )
         for _node in range(5):

@@ -17,6 +17,7 @@ from ironic_inspection_rules.runs import history
 from ironic_inspection_rules.runs import recorder
 from ironic_inspection_rules.tests import database
 from ironic_inspection_rules.tests.unit import base
+from ironic_inspection_rules.tests.unit.inspection import base as glue
 
 NODE = types.SimpleNamespace(
     uuid=uuidutils.generate_uuid(), inspect_interface='agent'
@@ -89,6 +90,7 @@ class CleanerTestCase(base.TestCase):
             lambda before: self.expired.append(before) or self.found[0],
         )
         self.patch(content, 'sweep', lambda: self.found[1])
+        self.patch(db_run, 'list_nodes', lambda after, limit: [])
         self.cleaner = recorder.Cleaner()
 
     def cleaned(self, days=30):
@@ -123,3 +125,24 @@ class CleanerTestCase(base.TestCase):
         with self.assertLogs(recorder.__name__, 'WARNING') as logs:
             self.assertEqual([1, 1], [self.cleaned(), self.cleaned()])
         self.assertEqual(2, len(logs.output))
+
+
+class DeletedNodeTestCase(glue.GlueTestCase):
+    def record_run(self, node_uuid):
+        database.record_run(
+            {
+                'uuid': uuidutils.generate_uuid(),
+                'node_uuid': node_uuid,
+                'event': 'inspection',
+                'result': 'ok',
+                'phases': {},
+            },
+            keep=1,
+        )
+
+    def test_runs_of_deleted_nodes_are_removed_without_a_leader(self):
+        node_uuid = self.task.node.uuid
+        self.record_run(node_uuid)
+        self.record_run(uuidutils.generate_uuid())
+        recorder.Cleaner().clean(30)
+        self.assertEqual([node_uuid], db_run.list_nodes('', 9))
