@@ -119,7 +119,7 @@ def choose_fields(
 
 
 def format_time(value: datetime.datetime | None) -> str | None:
-    """Return a time as ISO 8601 text; a time without a zone is in UTC."""
+    """Return a time as ISO 8601 text, or None; without a zone it is in UTC."""
     if value is None:
         return None
     if value.tzinfo is None:

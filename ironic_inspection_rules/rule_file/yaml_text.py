@@ -280,6 +280,8 @@ def _may_be_json(text: str) -> bool:
 def find_item_lines(node: yaml.SequenceNode, text: str) -> list[int]:
     """Return the line in which each item of a list begins, from zero.
 
+    Messages about a row of a table name its line.
+
     An item may be an alias, ``*a``. Its line is the line of ``*a`` itself, but
     its node has the position of the value with the anchor. So if there are
     aliases, the lines are read from the events of YAML instead of the nodes.

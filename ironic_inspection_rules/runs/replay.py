@@ -101,7 +101,7 @@ class KeptInspection:
         ]
 
     def revision(self, phase: str) -> int | None:
-        """Return the revision of the rules that a phase ran."""
+        """Return the revision of the rules of a phase; None if unknown."""
         revision: int | None = self._document['facts'][phase].get(
             'revision', self._document['revision']
         )
@@ -143,7 +143,7 @@ class KeptInspection:
         )
 
     def error(self, phase: str) -> Data | None:
-        """Return the kept error with which the rules of a phase ended."""
+        """Return the error with which the rules of a phase ended, or None."""
         error: Data | None = self._document['facts'][phase]['error']
         return error
 

@@ -149,7 +149,7 @@ class _Clip:
 
 
 def shorten_text(text: str | None) -> str | None:
-    """Shorten a message that is too long to be kept."""
+    """Shorten a message that is too long to be kept; None stays None."""
     if text is None or len(text) <= LONGEST_TEXT:
         return text
     return text[:LONGEST_TEXT] + ELLIPSIS

@@ -336,7 +336,7 @@ def _find_pair(call: engine_call.Call) -> _FieldAndLiteral | None:
 
 
 def _first_argument(call: engine_call.Call) -> arguments.Argument | None:
-    """Return the first argument that the op of a call declares."""
+    """Return the first argument that the op of a call declares, or None."""
     return next(iter(call.op.signature.arguments), None)
 
 

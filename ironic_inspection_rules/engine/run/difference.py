@@ -3,7 +3,8 @@
 """Differences between two states of a machine, as changes.
 
 Unlike the journal, which lists every change that rules made, a difference
-lists only values that are not the same in the end.
+lists only values that are not the same in the end. It shows how two sets of
+rules treat one machine differently.
 """
 
 import typing

@@ -144,6 +144,8 @@ def steps(field: str) -> tuple[Step, ...]:
 def as_replacement(field: str) -> str | None:
     """Convert a field of ironic-inspector to a field of this language.
 
+    With it, lint compares the facts of rules in both languages.
+
     ``inventory.cpu.count`` becomes ``{inventory[cpu][count]}``, ``a.b``
     becomes ``{plugin_data[a][b]}``, and ``node://driver`` becomes
     ``{node[driver]}``.
