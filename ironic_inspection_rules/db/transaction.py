@@ -17,6 +17,7 @@ import threading
 from typing import Any
 
 from oslo_db import api as oslo_db_api
+from oslo_db import exception as db_exc
 from oslo_db.sqlalchemy import enginefacade
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -34,14 +35,34 @@ _HAS_LIMITS = '_ir_has_limits'
 """Attribute that marks an engine to which limits were already applied."""
 
 
+@contextlib.contextmanager
+def values_hidden() -> Iterator[None]:
+    """Remove the values of the statement from an error of the database.
+
+    SQLAlchemy adds them to the text of an error. They may be secrets, and the
+    text gets into logs, into answers and into ``last_error`` of a node.
+    """
+    try:
+        yield
+    except db_exc.DBError as exc:
+        cause = exc.inner_exception
+        if isinstance(cause, sa.exc.StatementError):
+            cause.hide_parameters = True
+            # oslo.db has copied the text.
+            exc.args = (str(cause),)
+        raise
+
+
 def reader() -> contextlib.AbstractContextManager[orm.Session]:
     """Open a transaction that only reads, through Ironic's engine."""
     return enginefacade.reader.using(_CONTEXT)
 
 
-def writer() -> contextlib.AbstractContextManager[orm.Session]:
+@contextlib.contextmanager
+def writer() -> Iterator[orm.Session]:
     """Open a transaction, through Ironic's engine."""
-    return enginefacade.writer.using(_CONTEXT)
+    with values_hidden(), enginefacade.writer.using(_CONTEXT) as session:
+        yield session
 
 
 @contextlib.contextmanager
@@ -62,16 +83,16 @@ def writer_without_gaps() -> Iterator[orm.Session]:
         yield session
 
 
-def writer_without_session() -> contextlib.AbstractContextManager[
-    sa.Connection
-]:
+@contextlib.contextmanager
+def writer_without_session() -> Iterator[sa.Connection]:
     """Open a transaction without a session, which takes less time.
 
     It is never part of another transaction.
     """
     # Let the engine open it, because oslo.db does not return a connection to
     # the pool if its transaction cannot begin.
-    return enginefacade.writer.get_engine().begin()
+    with values_hidden(), enginefacade.writer.get_engine().begin() as opened:
+        yield opened
 
 
 def retried_on_lock_conflict(

@@ -112,7 +112,7 @@ def save(
     if not has_changes and in_transaction is None:
         return
     try:
-        with database.transaction() as session:
+        with transaction.values_hidden(), database.transaction() as session:
             if attributes:
                 _update_node(task, attributes, target.journal)
             if are_ports_changed:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import sys
+import traceback
 from unittest import mock
 
 import fixtures
@@ -8,6 +9,7 @@ from ironic import objects
 from ironic.common import exception as ironic_exception
 from ironic.db.sqlalchemy import models
 from oslo_db import exception as db_exc
+from oslo_db.sqlalchemy import enginefacade
 from oslo_utils import uuidutils
 import sqlalchemy as sa
 
@@ -90,6 +92,33 @@ class DeadlockTestCase(SavingTestCase):
             ('manual-management', 'agent', 'noop'),
             (node.driver, node.power_interface, node.management_interface),
         )
+
+
+class ErrorOfDatabaseTestCase(base.GlueTestCase):
+    """An error of SQLAlchemy has the values of its statement, by default."""
+
+    def test_it_does_not_show_what_rules_set(self):
+        with enginefacade.writer.get_engine().begin() as connection:
+            connection.execute(
+                sa.text(
+                    'CREATE TRIGGER refuse BEFORE UPDATE ON nodes BEGIN '
+                    "SELECT RAISE(ABORT, 'the disk is full'); END"
+                )
+            )
+        runner = base.Hook(
+            base.rules(
+                base.rule(
+                    ('set-attribute', ['/driver_info/password', 'canary']),
+                    sensitive=True,
+                )
+            )
+        )
+        with self.assertRaises(db_exc.DBError) as caught:
+            runner.apply(self.task, {}, {}, 'main')
+        error = caught.exception
+        self.assertIn('the disk is full', str(error))
+        trace = ''.join(traceback.format_exception(error))
+        self.assertNotIn('canary', trace)
 
 
 class CheckpointTestCase(base.GlueTestCase):
