@@ -52,6 +52,18 @@ class ActionCall:
     bound: dict[str, typing.Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class _WrittenPorts:
+    """The ports of all machines after a write to one of them.
+
+    :ivar has_port: holds if there is a port with the address of the write. On
+        all other machines, nothing is written.
+    """
+
+    ports: Value
+    has_port: Formula
+
+
 class SymbolicEffects:
     """Applies the actions of one rule, one after another, to all machines.
 
@@ -387,16 +399,16 @@ class SymbolicEffects:
                     value,
                 )
                 continue
-            ports_after, has_port = self._write_to_ports(
-                has_this_id, address, path, value
+            written = self._write_to_ports(has_this_id, address, path, value)
+            is_written = self.end_where(
+                has_this_id, logic.negated(written.has_port)
             )
-            is_written = self.end_where(has_this_id, logic.negated(has_port))
             place = ('ports', states.known_address(alternative), *path)
             write = states.SymbolicWrite(
                 place, when=is_written, value=value, port=address
             )
             self._rule_pass.writes.append(write)
-            self.state = self.state.having(ports=ports_after)
+            self.state = self.state.having(ports=written.ports)
 
     def _write_to_ports(
         self,
@@ -404,7 +416,7 @@ class SymbolicEffects:
         address: logic.Term,
         path: data_path.Path,
         value: Value,
-    ) -> tuple[Value, Formula]:
+    ) -> _WrittenPorts:
         """Write a value to the port that has an address; return all ports.
 
         Ports are a list. If the proof could not follow an earlier change on
@@ -414,14 +426,12 @@ class SymbolicEffects:
         :param when: holds on the machines on which the action runs.
         :param address: the MAC address as a term of the solver.
         :param path: the place in the port, e.g. ``('extra', 'rack')``.
-        :returns: all ports, and the formula that a port has the address.
         """
         all_ports_after: list[tuple[Formula, Value]] = []
         cases_with_port = []
         for guard, ports in self.state.roots['ports']:
-            ports_after = ports
             if isinstance(ports, values.ItemList):
-                ports_after, has_port = self._write_to_item(
+                written = self._write_to_item(
                     when=when,
                     guard=guard,
                     ports=ports,
@@ -435,9 +445,12 @@ class SymbolicEffects:
                 has_port = self._machine.guess(
                     'the ports after a change', 'port', address, ports
                 )
-            cases_with_port.append(logic.conj(guard, has_port))
-            all_ports_after.append((guard, values.only(ports_after)))
-        return values.join(all_ports_after), logic.disj(*cases_with_port)
+                written = _WrittenPorts(values.only(ports), has_port)
+            cases_with_port.append(logic.conj(guard, written.has_port))
+            all_ports_after.append((guard, written.ports))
+        return _WrittenPorts(
+            values.join(all_ports_after), logic.disj(*cases_with_port)
+        )
 
     def _write_to_item(
         self,
@@ -447,7 +460,7 @@ class SymbolicEffects:
         address: logic.Term,
         path: data_path.Path,
         value: Value,
-    ) -> tuple[values.ItemList, Formula]:
+    ) -> _WrittenPorts:
         """Write a value to the port that has an address, in one list of ports.
 
         The position of the port in the list differs between machines, so any
@@ -463,8 +476,6 @@ class SymbolicEffects:
 
         :param when: holds on the machines on which the action runs.
         :param guard: holds if the ports of a machine are this list.
-        :returns: the list with the value, and the formula that the list has a
-            port with the address.
         """
         items = []
         ports_found = []
@@ -501,7 +512,9 @@ class SymbolicEffects:
         ports_after = dataclasses.replace(
             ports, items=tuple(items), rest=rest_after
         )
-        return ports_after, logic.disj(*ports_found)
+        return _WrittenPorts(
+            values.only(ports_after), logic.disj(*ports_found)
+        )
 
     def _where_in_rest(
         self, ports: values.ItemList, address: logic.Term

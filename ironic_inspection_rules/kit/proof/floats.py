@@ -195,7 +195,7 @@ def _round(
     if key not in machine.rounded:
         name = f'number {len(machine.rounded)} rounded'
         rounded = z3.Real(name)
-        machine.rounded[key] = exact, rounded
+        machine.rounded[key] = machines.Rounding(exact, rounded)
         machine.reasons[name] = 'how a float is rounded'
         size = z3.If(exact < 0, -exact, exact)
         error = size * _MAX_RELATIVE_ERROR + _SMALLEST_FLOAT
@@ -207,7 +207,7 @@ def _round(
             z3.Implies(exact <= 0, rounded <= 0),
             z3.Implies(is_exact, rounded == exact),
         ]
-    _exact, rounded = machine.rounded[key]
+    rounded = machine.rounded[key].rounded
     fits = logic.where_within_floats(rounded)
     result = values.only(values.SolverTerm(rounded))
     return values.choose(fits, result, values.FAILED)

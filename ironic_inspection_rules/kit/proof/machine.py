@@ -16,6 +16,7 @@ that the solver chooses freely.
 """
 
 from collections.abc import Callable, Iterable
+import dataclasses
 import re
 import typing
 
@@ -39,6 +40,14 @@ MAPPING = r'(?s)\{.*\}'
 # Longest text of a number that is tried, including its sign. Rules rarely
 # compare with a longer number.
 _MOST_DIGITS = 18
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rounding:
+    """A real number, and the same number rounded to a float."""
+
+    exact: logic.Term
+    rounded: logic.Term
 
 
 class SymbolicMachine:
@@ -70,8 +79,8 @@ class SymbolicMachine:
         by the name of the list, see :meth:`guess_beyond`.
     :ivar likely: guesses that usually hold, which the search tries first, by
         the id of their term.
-    :ivar rounded: pairs of a real number and the same number rounded to a
-        float, by the id of the first term.
+    :ivar rounded: numbers that are rounded to floats, by the id of the term
+        of the exact number.
     """
 
     def __init__(
@@ -93,7 +102,7 @@ class SymbolicMachine:
         self.traits = {'*'}
         self.guesses_beyond: dict[str, set[str]] = {}
         self.likely: dict[int, logic.Formula] = {}
-        self.rounded: dict[int, tuple[logic.Term, logic.Term]] = {}
+        self.rounded: dict[int, Rounding] = {}
         # Texts that are known to contain no marks, by the id of their term.
         self._without_marks: dict[int, logic.Term] = {}
         # The text of a number, by the id of the number's term.
@@ -284,8 +293,9 @@ class SymbolicMachine:
 
         :param reason: why the truth is not known, e.g. ``the format of
             {inventory.cpu}``.
-        :param about: everything that the truth depends on. Calls with equal
-            arguments return the same guess.
+        :param about: everything that the truth depends on, including a word
+            for the question. Calls with equal things return the same guess,
+            whatever their reasons are.
         """
         key = tuple(map(values.fingerprint, about))
         if key not in self._guesses:

@@ -17,6 +17,11 @@ machine for which the formula holds. Such a machine is a *witness*. The engine
 runs the rules on the witness to confirm the answer, because a formula may
 allow more than the engine does. If the engine does not confirm it, the answer
 is "unknown".
+
+The formulas do not have two limits of the engine, so a "no" does not count
+machines that come near them: the size of data and the time of a phase, and the
+maximum number of traits of a node. They also assume that the capabilities of a
+node are written as rules write them, e.g. without blanks.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -103,6 +108,20 @@ class Answer:
     witness: Witness | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class _QuestionAboutRules:
+    """A question about one rule, about two, or about all rules together.
+
+    :ivar name: e.g. :data:`DEAD`, or ``gap:/resource_class``.
+    :ivar rules: the one or two rules; empty if it is about all of them.
+    :ivar ask: returns the answer, None if it is trivial.
+    """
+
+    name: str
+    rules: tuple[model.Rule, ...]
+    ask: Callable[[], Answer | None]
+
+
 class Proof:
     """Follows rules on all possible machines, and answers questions on them.
 
@@ -176,60 +195,58 @@ class Proof:
             concerns, except trivial ones.
         """
         for question in questions:
-            for numbers in self._list_rules_concerned(question):
-                answer = self._answer(question, *numbers)
+            for about_rules in self._split(question):
+                answer = self._answer(about_rules)
                 if answer is not None:
                     yield answer
 
-    def _list_rules_concerned(
-        self, question: str
-    ) -> Iterator[tuple[int, ...]]:
-        """Yield the indices of the rules that a question is asked about.
+    def _split(self, question: str) -> Iterator[_QuestionAboutRules]:
+        """Yield a question for every rule or pair of rules that it is about.
 
-        ``dead`` yields ``(0,)``, ``(1,)`` and so on, ``conflict`` yields
-        pairs. Any other question is about all rules and has only one answer,
-        so it yields ``()``.
+        ``dead`` is asked about every rule, and ``conflict`` about every pair.
+        A gap is a property of all rules together, and so is the difference
+        from another set, so these have only one answer.
         """
-        numbers = range(len(self._rules))
-        if question in (DEAD, SHADOWED):
-            for number in numbers:
-                yield (number,)
+        if question == DEAD:
+            for number, rule in enumerate(self._rules):
+                ask = functools.partial(self._answer_dead, number)
+                yield _QuestionAboutRules(question, (rule,), ask)
+        elif question == SHADOWED:
+            for number, rule in enumerate(self._rules):
+                ask = functools.partial(self._answer_shadowed, number)
+                yield _QuestionAboutRules(question, (rule,), ask)
         elif question == CONFLICT:
+            numbers = range(len(self._rules))
             for first, second in itertools.combinations(numbers, 2):
+                rules = (self._rules[first], self._rules[second])
                 # Rules of a later phase are meant to override earlier ones.
-                if self._rules[first].phase == self._rules[second].phase:
-                    yield first, second
+                if rules[0].phase == rules[1].phase:
+                    ask = functools.partial(
+                        self._answer_conflict, first, second
+                    )
+                    yield _QuestionAboutRules(question, rules, ask)
+        elif question == DIFFERENT:
+            yield _QuestionAboutRules(question, (), self._answer_different)
         else:
-            yield ()
+            # A question about a gap names its place: "gap:/resource_class".
+            ask_gap = functools.partial(self._answer_gap, question)
+            yield _QuestionAboutRules(question, (), ask_gap)
 
-    def _answer(self, question: str, *numbers: int) -> Answer | None:
+    def _answer(self, question: _QuestionAboutRules) -> Answer | None:
         """Answer a question about rules, or return None if it is trivial.
 
         If the search gives up, or fails because of a bug in this package, the
         answer is "unknown" with the reason.
-
-        :param numbers: the indices of the rules, in the order they run in.
         """
-        method_by_question: dict[str, Callable[..., Answer | None]] = {
-            DEAD: self._answer_dead,
-            SHADOWED: self._answer_shadowed,
-            CONFLICT: self._answer_conflict,
-            DIFFERENT: self._answer_different,
-        }
-        # Any other question is about a gap and names its place, e.g.
-        # "gap:/resource_class".
-        answer_gap = functools.partial(self._answer_gap, question)
-        answer = method_by_question.get(question, answer_gap)
         self._search.begin_question()
         try:
-            return answer(*numbers)
+            return question.ask()
         except Unclear as exc:
             reason = str(exc)
         except _MISTAKES as exc:
             # Do not propagate, so that the other questions are answered.
             reason = _explain_mistake(exc)
-        rules = tuple(self._rules[number] for number in numbers)
-        return Answer(question, rules, UNKNOWN, reason)
+        return Answer(question.name, question.rules, UNKNOWN, reason)
 
     def _pass_of(self, number: int) -> states.RulePass:
         """Return the effect of the rule with an index on all machines.
@@ -650,7 +667,7 @@ def _explain_mistake(mistake: Exception) -> str:
         limit = solver_limits.reason_of(mistake)
         if limit is not None:
             return f'{search.GIVES_UP}: {limit}'
-        # The innermost frame is the one that raised the error.
+    # The innermost frame is the one that raised the error.
     frame = traceback.extract_tb(mistake.__traceback__)[-1]
     return (
         f'{MISTAKE}: {type(mistake).__name__} in {frame.name}, '

@@ -13,6 +13,7 @@ the formula. Some assumptions are *restrictions*, e.g. "the list of disks has
 at most five items". They keep the search among machines that it can decide.
 """
 
+from collections.abc import Collection, Iterable, Sequence
 import dataclasses
 import math
 import time
@@ -99,6 +100,32 @@ class _Fact:
     label: str = ''
 
 
+@dataclasses.dataclass(frozen=True)
+class _Assumed:
+    """The labels of the assumptions of one round of a search, in order.
+
+    :ivar usual: of the assumptions about usual values.
+    :ivar restrictions: of the restrictions.
+    """
+
+    usual: Sequence[str]
+    restrictions: Sequence[str]
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of all assumptions."""
+        return [*self.usual, *self.restrictions]
+
+    def without(self, dropped: Collection[str]) -> '_Assumed':
+        """Return the assumptions that are left after some are dropped."""
+        return _Assumed(
+            usual=[label for label in self.usual if label not in dropped],
+            restrictions=[
+                label for label in self.restrictions if label not in dropped
+            ],
+        )
+
+
 class MachineSearch:
     """Searches for a machine that fulfills a formula, the most typical first.
 
@@ -173,13 +200,14 @@ class MachineSearch:
             self._restrictions[label] = restriction
             self._note_fact(restriction.formula, label)
         for cell in list(self._machine.cells.values()):
-            for rank, usual in witnesses.usual_formulas(cell):
-                self._note_usual(usual, cell.name, rank)
-        for exact, rounded in self._machine.rounded.values():
+            for usual in witnesses.usual_formulas(cell):
+                self._note_usual(usual.formula, cell.name, usual.rank)
+        for rounding in self._machine.rounded.values():
             # The formulas allow more rounded numbers than Python computes. If
             # a machine needs a number that is not exact, the engine hardly
             # ever confirms it.
-            self._note_usual(rounded == exact, str(rounded), rank=0)
+            rounded = rounding.rounded
+            self._note_usual(rounded == rounding.exact, str(rounded), rank=0)
         for guess in self._machine.likely.values():
             self._note_usual(guess, str(guess), rank=0)
         self._asked = self._machine.asked
@@ -286,14 +314,16 @@ class MachineSearch:
             assumption.
         :raises: Unclear if the solver cannot decide, or after too many rounds.
         """
-        restriction_labels = [
-            label for label in labels if label in self._restrictions
-        ]
-        usual_labels = [label for label in labels if label in self._ranks]
+        assumed = _Assumed(
+            usual=[label for label in labels if label in self._ranks],
+            restrictions=[
+                label for label in labels if label in self._restrictions
+            ],
+        )
+        # The reasons of the restrictions that were lifted so far.
         lifted_reasons: list[str] = []
         for _round in range(_MOST_ROUNDS):
-            assumed = [*usual_labels, *restriction_labels]
-            contradicting = self._find_contradiction(assumed)
+            contradicting = self._find_contradiction(assumed.labels)
             if contradicting is None:
                 # The solver has found a machine. If restrictions were lifted
                 # for it, the engine may not confirm it, and their reasons
@@ -304,40 +334,52 @@ class MachineSearch:
                 return witnesses.Witness.of(self._machine, solution)
             usual_in_the_way = contradicting.intersection(self._ranks)
             if usual_in_the_way:
-                # Drop all assumptions of the lowest rank at once. One might be
-                # enough, but finding out which one would take more rounds.
-                lowest = min(self._ranks[label] for label in usual_in_the_way)
-                given_up = {
-                    label
-                    for label in usual_in_the_way
-                    if self._ranks[label] == lowest
-                }
-                usual_labels = [
-                    label for label in usual_labels if label not in given_up
-                ]
+                lowest = self._select_lowest(usual_in_the_way)
+                assumed = assumed.without(lowest)
                 continue
             # No usual value is in the way, but perhaps restrictions are.
-            lifted_labels = []
-            for label in restriction_labels:
-                restriction = self._restrictions[label]
-                if label not in contradicting:
-                    continue
-                if not self._is_harmless(restriction, wanted):
-                    lifted_labels.append(label)
-                    lifted_reasons.append(f'depends on {restriction.reason}')
-            if not lifted_labels:
+            lifted = self._select_restrictions(
+                assumed.restrictions, contradicting, wanted
+            )
+            if not lifted:
                 # The formula contradicts itself, or only restrictions that
                 # exclude no machine that matters.
                 return None
-            restriction_labels = [
-                label
-                for label in restriction_labels
-                if label not in lifted_labels
-            ]
+            for label in lifted:
+                reason = self._restrictions[label].reason
+                lifted_reasons.append(f'depends on {reason}')
             # Once a restriction is lifted, any machine is good enough. Save
             # the rounds that would look for a typical one.
-            usual_labels = []
+            assumed = assumed.without({*assumed.usual, *lifted})
         raise Unclear('; '.join(lifted_reasons) or 'the search takes too long')
+
+    def _select_lowest(self, labels: set[str]) -> set[str]:
+        """Return the labels of usual values that have the lowest rank.
+
+        They are dropped all at once. One might be enough, but finding out
+        which one would take more rounds.
+        """
+        lowest = min(self._ranks[label] for label in labels)
+        return {label for label in labels if self._ranks[label] == lowest}
+
+    def _select_restrictions(
+        self,
+        labels: Iterable[str],
+        contradicting: set[str],
+        wanted: logic.Formula,
+    ) -> list[str]:
+        """Return the labels of restrictions that may exclude a wanted machine.
+
+        :param labels: the labels of the restrictions that are assumed.
+        :param contradicting: the labels that contradict the wanted formula.
+        """
+        selected = []
+        for label in labels:
+            if label not in contradicting:
+                continue
+            if not self._is_harmless(self._restrictions[label], wanted):
+                selected.append(label)
+        return selected
 
     def _find_contradiction(self, assumed: list[str]) -> set[str] | None:
         """Return the labels of assumptions that contradict the formulas.

@@ -94,11 +94,18 @@ def usual_value(cell: cells.Cell) -> typing.Any:
     return data_path.get(sample(), cell.steps)
 
 
-RankedFormula = tuple[int, logic.Formula]
-"""A rank, e.g. ``_VALUE_IS_USUAL``, and a formula that usually holds."""
+@dataclasses.dataclass(frozen=True)
+class UsualFormula:
+    """A formula that usually holds, e.g. ``cpu.count == 32``.
+
+    :ivar rank: e.g. ``_VALUE_IS_USUAL``; lower ranks are dropped earlier.
+    """
+
+    rank: int
+    formula: logic.Formula
 
 
-def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
+def usual_formulas(cell: cells.Cell) -> list[UsualFormula]:
     """Return formulas that hold if a field is as on a typical machine.
 
     The search assumes these formulas, e.g. ``cpu.count == 32``, so that a
@@ -108,7 +115,7 @@ def usual_formulas(cell: cells.Cell) -> list[RankedFormula]:
     return [*_usual_kind_formulas(cell), *_usual_value_formulas(cell)]
 
 
-def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
+def _usual_kind_formulas(cell: cells.Cell) -> Iterator[UsualFormula]:
     """Yield formulas that a field has a kind of value that ramdisks report.
 
     The sample is not used here. For ``inventory.cpu.count``, which ramdisks
@@ -123,20 +130,22 @@ def _usual_kind_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
         reported = ['absent', cell.type or 'text']
         is_reported = _where_of_kinds(cell, reported)
         is_reported_or_text = _where_of_kinds(cell, [*reported, 'text'])
-        yield _KIND_IS_REPORTED, is_reported
-        yield _KIND_IS_REPORTED_OR_TEXT, is_reported_or_text
+        yield UsualFormula(_KIND_IS_REPORTED, is_reported)
+        yield UsualFormula(_KIND_IS_REPORTED_OR_TEXT, is_reported_or_text)
     if 'float' in cell.kinds:
         # Calculations with integers are exact; floats are rounded.
-        yield _NO_FLOAT, logic.negated(cell.where_of_kind('float'))
+        yield UsualFormula(
+            _NO_FLOAT, logic.negated(cell.where_of_kind('float'))
+        )
     if cell.is_item:
         for secret in cell.secrets.values():
             # A list item can contain a secret only if it is a mapping, because
             # the secret needs a name.
             has_place = z3.Implies(secret, cell.where_of_kind('mapping'))
-            yield _SECRET_HAS_PLACE, has_place
+            yield UsualFormula(_SECRET_HAS_PLACE, has_place)
 
 
-def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
+def _usual_value_formulas(cell: cells.Cell) -> Iterator[UsualFormula]:
     """Yield formulas that a field has the kind and the value of the sample.
 
     If the field cannot have that kind, nothing is yielded. The sample has 32
@@ -149,10 +158,12 @@ def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
     kind = _KIND_BY_TYPE.get(type(value), 'absent')
     if kind not in cell.kinds:
         return
-    yield _KIND_IS_USUAL, cell.where_of_kind(kind)
+    yield UsualFormula(_KIND_IS_USUAL, cell.where_of_kind(kind))
     if kind == 'mapping':
         # Only compare whether it is empty: its entries are separate fields.
-        yield _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
+        yield UsualFormula(
+            _VALUE_IS_USUAL, cell.empty == z3.BoolVal(not value)
+        )
         return
     # The solver chooses the value of this term for a field of this kind. There
     # is no term if the kind has only one value, e.g. null, or if no rule has
@@ -166,7 +177,7 @@ def _usual_value_formulas(cell: cells.Cell) -> Iterator[RankedFormula]:
         usual = len(value)
     elif kind == 'text':
         usual = logic.text_term(value)
-    yield _VALUE_IS_USUAL, term == usual
+    yield UsualFormula(_VALUE_IS_USUAL, term == usual)
 
 
 def _where_of_kinds(cell: cells.Cell, kinds: Sequence[str]) -> logic.Formula:
