@@ -8,7 +8,9 @@ This is one *delivery* of the request, and it has a number, the *token*. The
 row of the request has
 
 - ``worker``, the name of the worker that holds the request;
-- ``token``, the token of the last delivery;
+- ``token``, a number that grows with every delivery, and whenever the request
+  is taken away from a delivery. A delivery may change the request only while
+  the row has its token;
 - ``due_at``, the end of the lease while a worker holds the request, and
   otherwise the time from which a worker should claim it. It is in seconds by
   the clock of the database, like all times here.
@@ -70,10 +72,9 @@ class Claimed(typing.NamedTuple):
 class _Candidate(typing.NamedTuple):
     """A request that may be claimed, as it was at the time ``looked_at``.
 
-    ``token`` is the token of its last delivery. ``worker`` is the name of the
-    worker that held it last; None if no worker has held it since it was stored
-    or given back. ``due_at`` and ``looked_at`` are times in seconds, by the
-    clock of the database.
+    ``worker`` is the name of the worker that held it last; None if no worker
+    has held it since it was stored or given back. ``due_at`` and ``looked_at``
+    are times in seconds, by the clock of the database.
     """
 
     id: int
@@ -206,8 +207,14 @@ def _find_first_due_time(candidates: list[_Candidate]) -> float:
     return min(first.due_at, float(first.looked_at))
 
 
-def _due_conditions(lease: float) -> tuple[sa.ColumnElement[bool], ...]:
-    """Return two SQL conditions; a request is due if it meets either of them.
+def _due_or_far_off_conditions(
+    lease: float,
+) -> tuple[sa.ColumnElement[bool], ...]:
+    """Return two SQL conditions, of requests that are due or far off.
+
+    The leader takes back expired leases, and claims ended requests, that meet
+    either of them, see :func:`_change_due_requests`. Workers claim requests by
+    :func:`_deliverable_conditions`, which adds a third condition.
 
     1. The due time has come.
     2. The due time is later than any lease or delay can end. Then either the
@@ -248,7 +255,7 @@ def _deliverable_conditions(
 
     1. The due time has come.
     2. The due time is later than any lease or delay can end, see
-       :func:`_due_conditions`.
+       :func:`_due_or_far_off_conditions`.
     3. The due time is between these two, but the request waits neither for
        the end of a lease nor for the end of a delay. Either no delivery of it
        has failed, or its due time is later than any delay can end.
@@ -260,7 +267,7 @@ def _deliverable_conditions(
     index, see :func:`select_first_rows`.
     """
     row = models.RequestRow
-    is_past, is_far_off = _due_conditions(lease)
+    is_past, is_far_off = _due_or_far_off_conditions(lease)
     has_failed = sa.or_(row.attempts != 0, row.lock_failures != 0)
     # A reapplication is due SECONDS_TO_YIELD after the end of its delay. The
     # delay is not over yet if it is due later than if the delay ended now.
@@ -574,9 +581,11 @@ def _change_due_requests(
     """
     ranges = []
     for state in states:
-        for is_due in _due_conditions(lease):
+        for condition in _due_or_far_off_conditions(lease):
             ranges.append(
-                sa.and_(models.RequestRow.state == state, is_due, *conditions)
+                sa.and_(
+                    models.RequestRow.state == state, condition, *conditions
+                )
             )
     query = select_first_rows(
         [models.RequestRow.id],
@@ -584,12 +593,12 @@ def _change_due_requests(
         order=[models.RequestRow.due_at],
         limit=_MOST_PER_ROUND,
     )
-    is_still_due = sa.or_(*_due_conditions(lease))
+    is_still_met = sa.or_(*_due_or_far_off_conditions(lease))
     requests = []
     for id_ in transaction.read(query):
         # Check the conditions again, because the lease may have been prolonged
         # since the request was read.
-        request = _lock_and_change(id_, values, is_still_due, *conditions)
+        request = _lock_and_change(id_, values, is_still_met, *conditions)
         if request is not None:
             requests.append(request)
     return requests

@@ -236,7 +236,8 @@ class RequestRow(models.TimestampMixin, Base):
       NULL. It is unique, so that a node has at most one open request.
     - ``token`` is incremented by every delivery of the request to a worker,
       and whenever the request is taken from its delivery, e.g. because the
-      lease has expired. The end of the request does not change it.
+      lease has expired. The end of the request does not change it, unless the
+      request is superseded.
     - ``lock_failures`` is the number of failures in a row whose cause was not
       the request itself, e.g. a locked node.
     - ``due_at`` is the time from which the queue may act on the request, in

@@ -8,9 +8,10 @@ UUID of the node while the request is open, and NULL afterwards.
 
 A worker leases an open request. The column ``due_at`` is the time, in seconds
 by the clock of the database, from which the request may be delivered to a
-worker; during a lease it is the end of the lease. Every delivery gives the
-request a new number, its ``token``. A worker changes the request only if the
-request still has the token of its delivery.
+worker; during a lease it is the end of the lease. The ``token`` is a number
+that grows with every delivery, and whenever the request is taken away from a
+delivery. A worker changes the request only if the request still has the token
+of its delivery.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -238,6 +239,10 @@ def renew_request(
 ) -> models.RequestRow | None:
     """Replace the data of an open request, and make it due immediately.
 
+    The queue calls this when a ramdisk posts data again, or a timeout is
+    stored again, while the request of the node for the same event still waits.
+    A request for another event is ended instead.
+
     The request also gets a new token. If a worker has already claimed the
     request with the token in ``token``, it can no longer save anything.
 
@@ -282,10 +287,10 @@ def change_request(
     present_state: str | None = None,
     session: orm.Session | None = None,
 ) -> bool:
-    """Change an open request, unless it has been delivered again.
+    """Change an open request if it still has the given token.
 
-    Every delivery of a request to a worker gives it a new token. A worker that
-    was too slow has an old token, and changes nothing.
+    A delivery that was too slow, or from which the request was taken away, has
+    an old token, and changes nothing.
 
     :param token: the token of the delivery that changes the request.
     :param values: the column values to change.

@@ -131,8 +131,8 @@ class Attempt(inspection.Inspection):
 
         :returns: why the request has permanently failed, as recorded on the
             node; None if it succeeded.
-        :raises: TemporaryFailure; LeaseLost if another worker has got the
-            request.
+        :raises: TemporaryFailure; LeaseLost if the request has another token
+            or has ended.
         """
         carry_out: Callable[[], str | None] = {
             queue_request.CONTINUE: self._inspect,
@@ -193,7 +193,7 @@ class Attempt(inspection.Inspection):
 
         :param error: why the request failed; None if it succeeded.
         :returns: the ended request.
-        :raises: LeaseLost if the request was delivered to a worker again.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         task = self.task
         # The task calls this with the session of its transaction.
@@ -255,7 +255,7 @@ class Attempt(inspection.Inspection):
 
         :param session: the session of the transaction that also saves the
             changes of the phase.
-        :raises: Abandoned if another worker has got the request.
+        :raises: Abandoned if the request has another token or has ended.
         """
         checkpoints = {**self.checkpoints, phase: saved}
         try:
@@ -497,8 +497,8 @@ def locked(
 ) -> Iterator[Attempt]:
     """Lock the node of a request for an attempt, while the context lasts.
 
-    If another process locks the node meanwhile, or the request is delivered
-    to another worker, the fence refuses every further commit of this thread.
+    If another process locks the node meanwhile, or the request gets another
+    token, the fence refuses every further commit of this thread.
 
     :param requests: the queue.
     :param timeout: seconds that a node may be in "inspect wait".

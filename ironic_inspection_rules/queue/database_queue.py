@@ -7,7 +7,8 @@ until it ends; a node has at most one open request. A worker leases a request
 for some seconds and renews the lease with heartbeats. Every time a request is
 leased, i.e. delivered, it gets a new *token*. A worker changes the request
 with the token of its delivery, and gets LeaseLost if the request has another
-token, because another worker has got it.
+token or has ended, e.g. because another worker has got it, or because newer
+data were posted.
 
 All of this is decided in the database, in short transactions and by the clock
 of the database. The *fence* is a check of the token at every commit of a
@@ -296,7 +297,7 @@ class DatabaseQueue:
         :param request: the request as it was delivered.
         :param new_state: the new state of the request, e.g. ``processing``.
         :returns: the changed request.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         begun = dataclasses.replace(
             request,
@@ -335,7 +336,7 @@ class DatabaseQueue:
         :param transaction: the SQLAlchemy session to save them in; None for a
             new one.
         :returns: the changed request.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         is_held = db_request.change_request(
             request.uuid,
@@ -388,7 +389,7 @@ class DatabaseQueue:
         :param transaction: the SQLAlchemy session in which the caller unlocks
             the node; None to end the request in its own transaction.
         :returns: the ended request.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         final_state = state.FINISHED
         if error is not None:
@@ -426,7 +427,7 @@ class DatabaseQueue:
         :param error: what went wrong; None to keep the last error.
         :param is_external: whether the failure came from outside of the
             request, e.g. from the database.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         lock_failures = request.lock_failures
         if is_external:

@@ -126,7 +126,8 @@ class Outcome(enum.Enum):
     ``RETRIED``
         The request is in the queue again, for another delivery.
     ``LOST``
-        Another worker has got the request, or gets it when its lease expires.
+        The request has another token or has ended, or another worker gets it
+        when its lease expires.
     """
 
     FINISHED = 'finished'
@@ -165,16 +166,15 @@ class Delivery:
         """Lock the node and process the request.
 
         * If the node does not exist, the request ends with an error.
-        * If another worker has got the request, nothing more is done.
+        * If the request has another token or has ended, nothing more is done.
         * After any other error, e.g. if the node cannot be locked, the request
           is returned to the queue or ends, see :meth:`_give_back`.
 
-        :returns: how the delivery ended; LOST if another worker has got the
-            request.
+        :returns: how the delivery ended.
         """
         request = self.request
         # There are two blocks, because the handlers of the inner one may find
-        # out as well that another worker has got the request.
+        # out as well that the delivery has lost the request.
         try:
             try:
                 with self.lock(request) as attempt:
@@ -205,8 +205,8 @@ class Delivery:
         the request does not allow the attempt.
 
         :param attempt: the attempt, which has locked the node but not begun.
-        :raises: LeaseLost if another worker has got the request; any error
-            that is raised before the attempt is counted.
+        :raises: LeaseLost if the request has another token or has ended; any
+            error that is raised before the attempt is counted.
         """
         node_check = queue_node.check(attempt.task.node, self.request)
         if node_check.done:
@@ -231,7 +231,7 @@ class Delivery:
             error = attempt.process()
             return self._end(begun, error, attempt)
         except exceptions.LeaseLost:
-            # Another worker has the request; carry_out() handles this.
+            # The request is lost; carry_out() handles this.
             raise
         # Catch everything: after any error, the request is tried again or
         # ends.
@@ -245,9 +245,9 @@ class Delivery:
         leader of the workers fails the node later.
 
         :param refusal: why the request cannot be carried out.
-        :raises: LeaseLost if another worker has got the request; an external
-            error, e.g. the database, if the node could not be failed because
-            of it. In this case the request does not end.
+        :raises: LeaseLost if the request has another token or has ended; an
+            external error, e.g. of the database, if the node could not be
+            failed because of it. In this case the request does not end.
         """
         request = self.request
         # Failing the node changes the boot and network settings of the
@@ -282,7 +282,7 @@ class Delivery:
             the request ends: no run is stored, and the leader of the workers
             takes the node out of inspection later.
         :returns: FINISHED, or FAILED if there is an error.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         if attempt is None:
             ended = self.queue.consume(request, error)
@@ -309,7 +309,7 @@ class Delivery:
 
         :param begun: the request, with this attempt counted.
         :param exc: the error that ended the attempt.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         # Doubtful failures count, because a hook that handles an error of the
         # database and raises an error of its own may do so every time.
@@ -353,7 +353,7 @@ class Delivery:
         :param is_external: whether the error is external, e.g. of the
             database.
         :returns: RETRIED; LOST if the request could not be returned.
-        :raises: LeaseLost if another worker has got the request.
+        :raises: LeaseLost if the request has another token or has ended.
         """
         log_method = LOG.warning
         if is_external:
@@ -362,7 +362,7 @@ class Delivery:
             try:
                 self.queue.retry(request, delay, reason, is_external)
             except exceptions.LeaseLost:
-                # Another worker has the request; carry_out() handles this.
+                # The request is lost; carry_out() handles this.
                 raise
             # Catch everything: in the worst case, another worker gets the
             # request when its lease expires.

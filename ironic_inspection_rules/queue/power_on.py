@@ -220,8 +220,8 @@ def claim(
     :param make_turn: returns a context manager that waits until the next
         machine may be powered on, see :meth:`.Throttle.turn`.
     :param worker: the name of the worker that gets the request.
-    :returns: the request; None if no request is due, or if another worker has
-        taken it during the wait.
+    :returns: the request; None if no request is due, or none is due any more
+        after the wait.
     :raises: Stopping if the process stops; TemporaryFailure if the
         coordinator of the throttle is unreachable.
     """

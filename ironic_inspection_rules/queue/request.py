@@ -10,11 +10,12 @@ the request. If the worker dies, the lease expires, and the request is
 delivered to another worker, until a worker has ended it. So it is delivered at
 least once (spec 001 "HA worker").
 
-The *token* of a request is a number that grows with every delivery. A worker
-must present the token of its delivery when it changes the request. The change
-is refused if the request has been delivered again since then. The name of the
-worker could not replace the token: a worker that stalled for longer than a
-lease may have a second delivery of the same request.
+The *token* of a request is a number that grows with every delivery, and
+whenever the request is taken away from a delivery. A worker must present the
+token of its delivery when it changes the request. The change is refused if the
+request has another token by then, or has ended. The name of the worker could
+not replace the token: a worker that stalled for longer than a lease may have a
+second delivery of the same request.
 """
 
 import dataclasses
@@ -53,7 +54,8 @@ class Request:
         How often processing began. Attempts that an external error
         interrupted do not count.
     ``token``
-        Number of the last delivery.
+        A number that grows with every delivery, and whenever the request is
+        taken away from a delivery.
     ``lock_failures``
         Number of deliveries in a row that external errors ended, e.g.
         because the node was locked.
@@ -92,8 +94,7 @@ class Request:
     def delivery(self) -> str:
         """The unique name of this delivery, with which it locks the node.
 
-        It consists of the UUID of the request and the token, e.g. ``…:3`` for
-        the third delivery.
+        It consists of the UUID of the request and the token, e.g. ``…:3``.
         """
         return f'{DELIVERY_PREFIX}{self.uuid}:{self.token}'
 
