@@ -57,7 +57,7 @@ TABLE = (
         f'{RULE}:update',
         query=inspection_rule.REPLACE_SET,
         schema=inspection_rule.RULE_SET,
-        check_refused=inspection_rule.check_all,
+        check_refused_body=inspection_rule.check_all,
     ),
     Route(
         'DELETE',
@@ -100,7 +100,7 @@ TABLE = (
         evaluate.post,
         policies.EVALUATE,
         schema=evaluate.SCHEMA,
-        check_refused=posted_rules.check,
+        check_refused_body=posted_rules.check,
     ),
     Route(
         'POST',
@@ -108,7 +108,7 @@ TABLE = (
         replay.post,
         policies.EVALUATE,
         schema=replay.SCHEMA,
-        check_refused=posted_rules.check,
+        check_refused_body=posted_rules.check,
     ),
     Route(
         'GET',

@@ -67,8 +67,8 @@ class Route:
         reads the parameters.
     :param schema: JSON Schema of the body; with None, the handler itself reads
         the body.
-    :param check_refused: called with the parameters and the body, in the same
-        form as the handler, if the schema refuses the body; raises
+    :param check_refused_body: called with the parameters and the body, in the
+        same form as the handler, if the schema refuses the body; raises
         InvalidInput for problems in members that the schema does not describe.
     :param status: HTTP status of a successful answer; None if the handler sets
         it.
@@ -82,7 +82,7 @@ class Route:
     since: int | None = RULES
     query: Query | None = dataclasses.field(default_factory=dict)
     schema: Mapping[str, Any] | None = None
-    check_refused: Callable[..., None] | None = None
+    check_refused_body: Callable[..., None] | None = None
     status: int | None = http_client.OK
     is_queue: bool = False
 
@@ -217,27 +217,27 @@ class Route:
             except exceptions.InvalidBody as exc:
                 # For example, the schema only says that "rules" is a list.
                 # Report problems inside this list in the same answer.
-                self._check_refused(exc, [*arguments, body])
+                self._raise_all_problems(exc, [*arguments, body])
                 raise
         return arguments
 
-    def _check_refused(
+    def _raise_all_problems(
         self, refused: exceptions.InvalidBody, arguments: Sequence[Any]
     ) -> None:
-        """Find further problems of a body that the schema has refused.
+        """Raise all problems of a body that the schema has refused, at once.
 
-        The client then gets all problems at once. Without further problems,
-        this does nothing.
+        This does nothing if :attr:`check_refused_body` finds no further
+        problems; the caller then raises those of the schema.
 
         :param refused: the error with the problems that the schema has found.
         :param arguments: the parameters of the URL, if the call has any, and
             the body as it was posted.
         :raises: InvalidRuleSet with all problems if there are further ones.
         """
-        if self.check_refused is None:
+        if self.check_refused_body is None:
             return
         try:
-            self.check_refused(*arguments)
+            self.check_refused_body(*arguments)
         except exceptions.InvalidInput as exc:
             raise exceptions.InvalidRuleSet([refused, exc]) from exc
 
