@@ -530,6 +530,8 @@ def _parse_posted(
       stored rule.
     * A rule that is equal to the stored rule is not checked. It may no longer
       be valid, e.g. after a plugin was removed.
+    * Any rule gets the UUID of the stored rule, and loses read-only fields. A
+      rule with ``built_in`` is refused.
 
     :param before: the stored rule that it replaces; None for a new rule.
     :param restored: whether the rule comes from a revision.

@@ -600,16 +600,16 @@ def _read_built_in_rules() -> list[dict[str, Any]]:
 
 
 def adopt_from_inspector(url: str, dry_run: bool) -> None:
-    """Copy the rules of ironic-inspector's database, either all or none.
+    """Translate the rules of ironic-inspector, and store all or none of them.
 
     The rules are printed in a table, with the reason why a rule cannot be
-    copied.
+    stored.
 
     :param url: the URL of ironic-inspector's database. This database is only
         read.
     :param dry_run: only print the table.
-    :raises: :class:`.exceptions.InspectionRulesError` if a rule cannot be
-        copied. Nothing has changed in this case.
+    :raises: :class:`.exceptions.InspectionRulesError` if a rule is invalid
+        here, or if its UUID is taken. Nothing has changed in this case.
     """
     migration.check()
     uuids_here = _read_uuids_here()

@@ -2,7 +2,7 @@
 
 """Creates, upgrades, checks and drops the tables of this project.
 
-The state of the tables is an alembic *revision*, e.g. ``a4c9e61d02b7``, which
+The state of the tables is an alembic *revision*, e.g. ``7d1f0c3a9b52``, which
 is stored in a table of its own. Every release of this project has a migration
 script per revision up to the *head*, which is the revision that it needs.
 *Previews* of release 1.0 had other revisions, which cannot be upgraded.

@@ -155,14 +155,15 @@ def _check_option_of_ironic(
 
 
 def _find_group_with_option(
-    name: str, own_options: dict[str, list[str]]
+    name: str, options_to_search: dict[str, list[str]]
 ) -> str | None:
     """Return the group of this project that has an option, or None.
 
     :param name: the name of the option.
-    :param own_options: the names of this project's options, by group.
+    :param options_to_search: names of options of this project, by group; the
+        caller may leave groups out.
     """
-    for group, names in own_options.items():
+    for group, names in options_to_search.items():
         if name in names:
             return group
     return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Warnings of options that keep rules from running.
+"""Warnings of options that keep rules, or Ironic's hooks, from running.
 
 Rules run where Ironic's options name this plugin, ``inspection-rules``: as an
 inspection hook of conductors, in ``[inspector]hooks`` or
@@ -62,7 +62,7 @@ _NO_RULES = 'no-inspect'
 
 
 def list_warnings(conducts: bool = True) -> Iterator[str]:
-    """Yield a warning for every value that keeps rules from running.
+    """Yield a warning for every value that keeps rules or hooks from running.
 
     :param conducts: whether a conductor has this configuration.
     """

@@ -106,7 +106,10 @@ def depth() -> int:
 def find_size_limit(path: str) -> SizeLimit:
     """Return the limit on the size of the body of a request.
 
-    Ironic has three limits:
+    Larger bodies are refused. A rule after a patch, and the data that rules
+    build in a phase, must not be larger either.
+
+    There are three limits, Ironic's options or their usual values:
 
     - for inspection data, and for the requests that were passed to
       :func:`allow_size_of_inspection_data`;

@@ -2,8 +2,9 @@
 
 """Records on a node that its inspection request has failed.
 
-The node goes to "inspect failed", its ``last_error`` gets the reason, and
-Ironic removes the boot and network settings of the inspection. An
+A node in inspection goes to "inspect failed", its ``last_error`` gets the
+reason, and Ironic removes the boot and network settings of the inspection; see
+:func:`fail_node` for other nodes. An
 *external error* comes e.g. from the database or the message broker, see
 :mod:`.external_error`: if one of them is out of order, nothing is wrong with
 the request, which is tried again.

@@ -265,8 +265,12 @@ def _find_encoding(data: bytes) -> str:
 def _decode_text(path: str, data: bytes, encoding: str, is_csv: bool) -> str:
     """Return the content of a file as text.
 
+    JSON and YAML are parsed from the text. A CSV file is only checked by this,
+    and decoded again in pieces.
+
     :param path: the path of the file, for the error.
     :param data: the content of the file.
+    :param encoding: the encoding, see :func:`_find_encoding`.
     :param is_csv: whether the file may come from a spreadsheet. The error then
         says how to save the file as UTF-8.
     :raises: :class:`.exceptions.InvalidDocument` with the line of the first

@@ -31,8 +31,9 @@ class Selection:
     def includes(self, name: str) -> bool:
         """Return whether a trait is selected.
 
-        The comparison is case-sensitive: ``HW_GPU`` is not ``hw_gpu``, unlike
-        in some databases that use :meth:`conditions`.
+        The standard traits are not in the database, so only this selects them.
+        The names that a query has found are checked again, because some
+        databases ignore case: here, ``HW_GPU`` is not ``hw_gpu``.
         """
         if self.prefix is not None:
             return name.startswith(self.prefix)

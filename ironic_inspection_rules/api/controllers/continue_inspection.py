@@ -123,8 +123,9 @@ def _check_caller() -> None:
         raise ironic_exception.HTTPForbidden(resource=api.request.path)
     is_in_version = api_utils.new_continue_inspection_endpoint()
     if not is_in_version and api.request.GET.get('node_uuid') is None:
-        # A ramdisk made for ironic-inspector asks for an older version of the
-        # API, and does not name a node.
+        # A ramdisk made for ironic-inspector requests no version, which means
+        # 1.1, and does not name a node. The versions between 1.1 and 1.84 do
+        # not have the call.
         is_in_version = api_utils.allow_continue_inspection_endpoint()
     if not is_in_version:
         raise ironic_exception.NotFound(

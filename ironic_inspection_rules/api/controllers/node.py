@@ -3,6 +3,8 @@
 """Ironic's calls of nodes, whose lists can also be filtered by trait.
 
 For example, ``GET /v1/nodes?traits=HW_GPU`` lists the nodes with this trait.
+The request for a single trait of a node, which is a call of this project, is
+answered with 404 in versions of the API without traits.
 """
 
 from http import client as http_client
@@ -21,7 +23,10 @@ METRICS = metrics_utils.get_metrics_logger(__name__)
 
 
 class NodesController(node.NodesController):
-    """Ironic's controller of nodes, with filters by trait in its lists."""
+    """Ironic's controller of nodes, with filters by trait in its lists.
+
+    It also answers requests for a single trait in old versions of the API.
+    """
 
     @METRICS.timer('NodesController.get_all')
     @method.expose()
@@ -49,7 +54,8 @@ class NodesController(node.NodesController):
 
         There is one exception, a call that this project adds to Ironic's:
         ``GET /v1/nodes/<ident>/traits/<trait>`` is answered with 404 if the
-        requested API version does not have traits.
+        requested API version does not have traits. Ironic's lookup finds no
+        controller for such a version, and the call would fail.
 
         :param ident: the name or the UUID of the node.
         :param remainder: the parts of the path after the node, e.g.

@@ -14,9 +14,9 @@
 
 Blanks may be anywhere between these. In a string, a backslash escapes a quote
 or a backslash, and ``\\n``, ``\\r`` and ``\\t`` are control characters; any
-other backslash is literal, as regular expressions need it. Lists and mappings
-are nested at most 8 levels deep. Null may be written none, and all four words
-may begin with a capital letter.
+other backslash is literal, as regular expressions need it. A value may be in
+at most 8 lists and mappings. Null may be written none, and all four words may
+begin with a capital letter.
 """
 
 import math
@@ -60,7 +60,7 @@ _WORDS = {
 }
 
 _DEEPEST = 8
-"""Maximum number of levels of lists and mappings in an argument."""
+"""Maximum number of lists and mappings that a value may be in."""
 
 ROW = 'row'
 """The filter that reads a table."""

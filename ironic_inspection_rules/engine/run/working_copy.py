@@ -347,7 +347,10 @@ class WorkingCopy:
         self._effects.log(level, self.journal.log(level, message))
 
     def call(self, request: GetRequest) -> None:
-        """Send a GET request, and note it in the journal.
+        """Note a GET request in the journal, and send it.
+
+        A request of a sensitive rule is not noted. A dry run, or a rule in
+        mode ``audit``, sends none.
 
         :raises: :class:`.exceptions.OperationError` if the request fails. The
             message names the request without the secrets in its URL.

@@ -52,13 +52,13 @@ class Interface(dict[str, typing.Any]):
 
         Python calls this if the interface itself does not have the name.
 
-        * ``ip`` is the IPv4 address, or else the IPv6 address.
+        * ``ip`` is the IPv4 address, or else the IPv6 address without scope.
         * ``mac`` is the MAC address in lower case.
         * ``pxe`` is whether the machine booted from the interface.
         * ``client_id`` is always null, because Ironic does not have it.
         * ``lldp_processed`` are the LLDP data, if they are known.
 
-        :raises: KeyError for any other name.
+        :raises: KeyError for any other name, and for a value that is unknown.
         """
         if name == 'ip':
             ipv4_address = self.get('ipv4_address')

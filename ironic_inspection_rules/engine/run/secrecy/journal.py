@@ -109,7 +109,8 @@ class Journal:
         :param attributes: the attributes that Ironic rejects: their names, or
             paths to parts of them.
         :param exc: the error of saving.
-        :returns: the error with its cause; None if no rule changed the object.
+        :returns: the error; None if no rule changed the object. Its cause is
+            ``exc``, unless the reason must not be visible.
         """
         changes = self._changes_of(name, attributes)
         if not changes:
