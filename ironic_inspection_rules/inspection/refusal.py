@@ -261,8 +261,8 @@ class Refusals:
         index_by_address = {
             port.get('address'): index for index, port in enumerate(before)
         }
-        # Which port has a name. A port that changes its name is not a holder
-        # of the old one: saving first takes it away if another port gets it,
+        # Which port has a name. A port that changes its name no longer has the
+        # old one: if another port gets the old name, saving removes it first,
         # so that two ports can swap their names.
         index_by_name = {
             port.get('name'): index

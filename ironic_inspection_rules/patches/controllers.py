@@ -227,10 +227,10 @@ def post_inspection_data(
 def patch_node_lists() -> None:
     """Patch the two functions with which Ironic lists nodes.
 
-    The query of the nodes is patched for :func:`node_conditions`, by which
-    nodes are listed by trait; the answer that Ironic builds from them for
-    :func:`only_uuids`. A function is not patched if this Ironic lacks it or
-    has it with other parameters.
+    The first one queries the nodes, and is patched for
+    :func:`node_conditions`, by which nodes are listed by trait. The second one
+    builds the answer, and is patched for :func:`only_uuids`. A function is not
+    patched if this Ironic lacks it or has it with other parameters.
     """
     if name.are_available([FILTERS]):
         FILTERS.replace_with(_add_nodes_filters)

@@ -599,7 +599,8 @@ class DatabaseQueue:
     def find_open(self, node_uuid: str) -> queue_request.Request | None:
         """Return the open request of a node, without its data.
 
-        The leader of the workers does not fail a node that has one.
+        A node that has one is not failed by the leader of the workers, and its
+        data are not reapplied.
 
         :returns: None if the node has none.
         """

@@ -54,8 +54,8 @@ ABORT = 'abort'
 
 EVENTS = (INSPECT, WAIT, CONTINUE, FINISH, TIMEOUT, ABORT)
 STRICT = frozenset({CONTINUE})
-"""Events that are forbidden in the state that they lead to although the table
-has a row for this."""
+"""Events that must not come twice: such an event is forbidden in the state
+that it leads to, although the table has a row for it."""
 
 
 class Transition(typing.NamedTuple):

@@ -382,8 +382,8 @@ class Repository:
     ) -> exceptions.Problem | None:
         """Return the first problem of what a stored rule does.
 
-        The API checks rules, but somebody may have written the actions ``[7]``
-        to the database.
+        The API checks rules, but somebody may have written the actions
+        ``[{}]`` to the database.
 
         :returns: None if there is no problem.
         """

@@ -409,7 +409,8 @@ class Filter(Plugin):
     RETURNS_PARTS: typing.ClassVar[bool] = False
     """True if the filter returns unchanged parts of its value: one of them
     or, if ``GIVES`` is ``list``, a list of them. A secret among them then
-    still reads ``******``, and ``lint`` knows the items."""
+    still reads ``******``, unless a filter of items takes text apart, and
+    ``lint`` checks the result as it checks the parts."""
 
     TAKES_FILTER: typing.ClassVar[bool] = False
     """True if the positional arguments are the name of a filter and its

@@ -27,7 +27,7 @@ from ironic_inspection_rules.machine import table_comparison
 
 
 class _StateOnPage(typing.NamedTuple):
-    """How a page shows a state: its colour, and the words for its entries."""
+    """How a page shows a state: its color, and the words for its entries."""
 
     look: page.Look
     words: str
