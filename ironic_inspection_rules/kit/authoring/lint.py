@@ -122,8 +122,9 @@ class _Check(typing.NamedTuple):
     """A check: a description of the mistake, and the function that finds it.
 
     :ivar description: what is wrong, as a sentence.
-    :ivar find: finds the mistakes of one rule; None if the mistake is found
-        elsewhere: by validation, by comparing rules, or in tables.
+    :ivar find: finds the mistakes of one rule; None if they cannot be found by
+        a function of one valid rule. Then another function of this module
+        finds them, e.g. by comparing rules.
     """
 
     description: str
@@ -635,8 +636,7 @@ def _check_rule(
     is_of_inspector = rule.written.is_of_inspector
     for name, check in _CHECKS.items():
         if check.find is None:
-            # The mistake is found by validation, by comparing rules, or in
-            # tables.
+            # Another function finds the mistake, or it is found below.
             continue
         if is_of_inspector and name in _NOT_OF_INSPECTOR:
             continue

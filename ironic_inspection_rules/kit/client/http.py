@@ -7,8 +7,10 @@ openstacksdk connection, which several threads may use.
 
 An answer is a JSON object with members, e.g. ``{"nodes": [{"uuid": ...}],
 "next": ...}``. If a wrong endpoint is configured, another service or a proxy
-may answer. So every call names a member that an answer of Ironic has, and an
-answer without this required member is an error.
+may answer. So a call names a member that an answer of Ironic has, and an
+answer without this required member is an error, unless other members prove
+that Ironic has answered (``sufficient_members``). A deletion has no answer;
+its status is checked.
 """
 
 from collections.abc import Iterator, Sequence

@@ -4,7 +4,8 @@
 
 Stock Ironic has rules at the same path as this plugin, and another service may
 answer at a wrong endpoint. So an answer must have the members that an answer
-of Ironic has, which are passed to :mod:`.http` as ``required_member``.
+of Ironic has, which are passed to :mod:`.http` as ``required_member``. After a
+change, any member of a rule is sufficient.
 
 The functions for rules are named like methods of openstacksdk (spec 003
 "openstacksdk").
@@ -236,7 +237,8 @@ def update_inspection_rule(
     """Replace some fields of a rule, and return the changed rule.
 
     :param fields: the new values by name of the field.
-    :returns: the same as :func:`create_inspection_rule`.
+    :returns: the rule. If the answer is incomplete, it may lack ``uuid``; the
+        rule has been changed nevertheless.
     """
     # For example, [{"op": "replace", "path": "/priority", "value": 5}].
     patch = []

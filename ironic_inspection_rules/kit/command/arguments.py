@@ -3,10 +3,9 @@
 """Arguments that commands on files share, e.g. --node and --inventory.
 
 The words of a command line are options with their values, and files. In
-``test --inventory a b -f json rules.yaml``, the words ``a`` and ``b`` are
-values of ``--inventory``, and ``rules.yaml`` is a file. argparse would also
-take files that follow ``a`` and ``b`` for values, so :func:`arrange_words`
-moves the files to the front.
+``test -f json --inventory a b rules.yaml``, the words ``a`` and ``b`` are
+values of ``--inventory``, and ``rules.yaml`` is a file. argparse would take it
+for a value too, so :func:`arrange_words` moves the files to the front.
 """
 
 import argparse
@@ -86,12 +85,15 @@ def arrange_words(
     """Separate the files of a command line from the options, for argparse.
 
     argparse would give all following words to an option with several values,
-    including files. Here the option only gets the words that its type accepts.
+    including files. ``--inventory`` takes any word, so the file after it is
+    recognized because the command lacks one: the last values of options become
+    the missing files, and ``--inventory A B RULES`` becomes ``RULES
+    --inventory A B``. An option with a type, e.g. ``--by``, gets the word
+    after it, and further words only if the type accepts them.
+
     The files come before the options, or after ``--`` if the name of one
-    begins with a dash.
-    If the command then has too few files, the last values of options become
-    files: ``--inventory A B RULES`` becomes ``RULES --inventory A B``. Unknown
-    options are left to the parser, which reports them.
+    begins with a dash. Unknown options are left to the parser, which reports
+    them.
 
     :param actions: the arguments that the parser of the command declares:
         files and options.

@@ -205,7 +205,8 @@ class Test(arguments.FileCommand):
     ) -> int:
         """Print what rules do to machines, or compare it with ``--expect``.
 
-        With ``--html``, a page is written as well.
+        With ``--expect --update``, it is written to the file instead. With
+        ``--html``, a page is written as well.
 
         :param paths: the files with the inventories.
         :returns: the exit code, see :func:`_exit_code` and :meth:`_compare`.

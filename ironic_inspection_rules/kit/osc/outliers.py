@@ -56,9 +56,9 @@ class MachineVersion(NamedTuple):
 class ShowOutliers(command.BaremetalCommand):
     """Show nodes whose machines differ from their peers.
 
-    Compares stored inventories, without rules. Peers are machines of the same
-    vendor, product and board. Returns 0 when no machine differs, 2 when one
-    does, and 1 on an error. Nodes without an inventory are left out.
+    Compares stored inventories, without rules. By default, peers are machines
+    of the same vendor, product and board. Returns 0 when no machine differs, 2
+    when one does, and 1 on an error. Nodes without an inventory are left out.
     """
 
     example = '--min-peers 2'

@@ -146,11 +146,11 @@ class TextVariable:
     def list_candidates(self, variables: TextVariables) -> list[str]:
         """List the texts that a search tries for this variable.
 
-        Rules may decide differently for them. They are the texts that it is
-        compared with, an example for every regular expression, and texts for
-        which a filter may return one of these. If a rule asks whether
-        ``{vendor | lower}`` is "dell", the texts for the vendor include
-        "dell", "DELL" and "Dell".
+        Rules may decide differently for them. They are three usual texts, the
+        texts that it is compared with, an example for every regular
+        expression, and texts for which a filter may return one of these. If a
+        rule asks whether ``{vendor | lower}`` is "dell", the texts for the
+        vendor include "dell", "DELL" and "Dell".
 
         :param variables: all texts, including texts that filters return.
         :returns: at most :data:`_MOST_CANDIDATES`, sorted.

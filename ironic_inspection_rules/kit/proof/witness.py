@@ -390,14 +390,15 @@ def _chosen_kind(cell: cells.Cell, solution: z3.ModelRef) -> str:
 def _clean_text(cell: cells.Cell, text: str) -> str:
     """Replace the characters of a text that the solver cannot distinguish.
 
-    In a text that a regular expression matches, all characters that no rule
-    names are the same to the solver, and it may choose any of them. They are
-    replaced by "☃". So are halves of characters (surrogates), because they
+    If a rule compares the text with a regular expression, all characters that
+    no rule names are the same to the solver, and it may choose any of them.
+    Python distinguishes them, so they are replaced by "☃". So are all such
+    characters of a text with halves of characters (surrogates), because these
     cannot be written to a file.
     """
     variable = cell.machine.texts[cell.terms['text'].get_id()]
-    meets_regex = bool(variable.languages)
-    if meets_regex or any(map(_is_surrogate, text)):
+    has_regex = bool(variable.languages)
+    if has_regex or any(map(_is_surrogate, text)):
         return typing.cast(str, cell.machine.alphabet.cleaned(text))
     return text
 

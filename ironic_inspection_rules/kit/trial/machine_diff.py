@@ -186,7 +186,8 @@ def _describe_ending(outcome: evaluation.Evaluation) -> str:
 def change_lines(changes: Iterable[Mapping[str, typing.Any]]) -> Iterator[str]:
     """Yield changes of data as lines of a diff, for a terminal or a page.
 
-    For example, a node gets another name and a new trait::
+    ``diff`` and ``test``, and the pages of ``test`` and of a replay, contain
+    them. For example, a node gets another name and a new trait::
 
         node
         - /name: "a"

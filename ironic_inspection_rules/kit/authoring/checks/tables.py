@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find tables and columns that nothing reads, and values in no row.
+"""Find tables and columns that nothing reads, and values that no row has.
 
 These are checks of ``lint``. Rules read a row of the table "racks" as
 ``{tables.racks | row}``, and the column "room" of the row as ``{tables.racks |
@@ -193,6 +193,9 @@ def _fill_in_value(
     args: typing.Any, place: data_path.Path, value: typing.Any
 ) -> typing.Any:
     """Return arguments in which a value replaces the field of a column.
+
+    The condition is then tried with these arguments, to find a condition that
+    holds for no row.
 
     With ``R9`` at ``('values', '0')``, ``{'values': ['{tables…}', 'R1']}``
     becomes ``{'values': ['R9', 'R1']}``.

@@ -303,15 +303,17 @@ def _fill_with_none(text: Text, notes: rule.Conversion) -> str:
             % text.literal
         )
         return text.filled
-    _note_parents_without_keys(text.fields[0], notes)
+    _note_steps_into_values(text.fields[0], notes)
     return with_default
 
 
-def _note_parents_without_keys(name: str, notes: rule.Conversion) -> None:
-    """Record differences if a field steps into a value that is not a mapping.
+def _note_steps_into_values(name: str, notes: rule.Conversion) -> None:
+    """Record the difference on machines where a step is not a mapping.
 
-    In stock Ironic only a missing key gives null, which is empty. Any other
-    error leaves the text of the field.
+    It is recorded for every field with a value between the root and the last
+    step, because the conversion does not know the machines. In stock Ironic
+    only a missing key gives null, which is empty. Any other error leaves the
+    text of the field.
 
     :param name: the field, e.g. ``inventory.disk.size``, which steps into the
         value of ``inventory.disk``.

@@ -184,7 +184,7 @@ def _find_range(
         too much for any to be normal.
     """
     if not peer_difference.is_measured(path):
-        return norm.find_range_of_counts(amounts, min_peers)
+        return norm.find_normal_numbers(amounts, min_peers)
     noise = norm.NOISE_OF_MEASUREMENT
     if path.endswith((' least', ' most')):
         # The least or the greatest of several numbers of a machine varies more

@@ -161,13 +161,15 @@ class Range:
     odd: tuple[Odd, ...]
 
 
-def find_range_of_counts(
+def find_normal_numbers(
     values: Sequence[float], min_peers: int
 ) -> Range | None:
-    """Return the normal count or capacity, and the machines far from it.
+    """Return the normal counts or capacities, and the machines with others.
 
-    The number that nearly all peers have is normal, e.g. 8 processors. If
-    there is no such number, the median is.
+    Numbers that many peers have are normal if nearly all peers have one of
+    them, e.g. 8 and 16 processors. A count must be equal to one of them, a
+    capacity may differ a little. If no numbers are normal in this sense, the
+    median is, and machines far from it are odd.
 
     :param values: the numbers of the peers; NaN if a peer reports nothing.
     :param min_peers: the number of peers that must report a number.
@@ -219,7 +221,7 @@ def find_range_of_measurements(
     if statistics.median(value for _index, value in reported) == 0:
         # The noise would be zero, as a share of zero. Such numbers are counts,
         # e.g. the errors of a burn-in.
-        return find_range_of_counts(values, min_peers)
+        return find_normal_numbers(values, min_peers)
     return _range_by_spread(reported, noise)
 
 

@@ -725,11 +725,12 @@ _SOURCE_BY_PATH = {source.path: source for source in _SOURCES_WITH_LISTS}
 
 @functools.lru_cache(5000)
 def _is_attribute_compared(path: str, name: str) -> bool:
-    """Return whether a field of a part is compared between machines.
+    """Return whether the name of a field of a part allows to compare it.
 
-    The attributes that the source lists are always compared. IDs and slots are
-    not. Of the other fields, those are skipped whose name says that the value
-    is unique to one machine, such as an address.
+    Its value is checked by :func:`_compared_value`. The attributes that the
+    source lists are always compared. IDs and slots are not. Of the other
+    fields, those are skipped whose name says that the value is unique to one
+    machine, such as an address.
 
     :param path: the path of the source that reports the part.
     """
